@@ -67,28 +67,14 @@ class Node:
 
     def __init__(self, kind: str, *parts: Any) -> None:
         self.kind, self.parts = kind, parts
-
-    @property
-    def is_nullable(self) -> bool:
+        nullable: list[bool] = [part.is_nullable for part in parts if isinstance(part, Node)]
+        every, some = all(nullable), any(nullable)
+        facts = {"empty": True, "star": True, "sequence": every, "both": every, "either": some, "not": not every}
+        self.is_nullable: bool = facts.get(kind, False)
         """Whether it matches the empty text."""
-        return _is_nullable(self)
 
 
 node = cache(Node)
-
-
-@cache
-def _is_nullable(regex: Node) -> bool:
-    match regex.kind:
-        case "empty" | "star":
-            return True
-        case "sequence" | "both":
-            return all(part.is_nullable for part in regex.parts)
-        case "either":
-            return any(part.is_nullable for part in regex.parts)
-        case "not":
-            return not regex.parts[0].is_nullable
-    return False
 
 
 def one_of(symbols: Iterable[str]) -> Node:
@@ -177,11 +163,12 @@ TOKEN = re.compile(r"\(\?<?[=!]|\{[A-Z]+\}|\{\d+(?:,\d*)?\}|\\.|\[\^?|\*\?|.", r
 
 
 class Patterns:
-    """Reads patterns. names: the patterns of the names in them."""
+    """Reads patterns. names: the patterns of the names in them. Raises: ValueError if one is wrong."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
-        self._tokens: list[str] = []
+        self._tokens: list[str] = []  # of the pattern that is being read, the next one last
+        self._n_lookaheads = 0
 
     def read(self, pattern: str) -> Parsed:
         outer, self._tokens = self._tokens, TOKEN.findall(pattern)[::-1]
@@ -204,27 +191,30 @@ class Patterns:
     def _sequence(self) -> Parsed:
         found: list[Parsed] = []
         while self._next() not in ("", "|", ")"):
-            found.append(self._repeated(self._single()))
+            n_lookaheads = self._n_lookaheads
+            part = self._single()
+            if re.fullmatch(r"[*+?]|\*\?|\{\d.*\}", self._next()):
+                if self._n_lookaheads > n_lookaheads:
+                    raise ValueError("a lookahead cannot be repeated")
+                part = self._repeated(part(EMPTY), self._tokens.pop())
+            found.append(part)
         return lambda rest: reduce(lambda rest, part: part(rest), reversed(found), rest)
 
-    def _repeated(self, part: Parsed) -> Parsed:
-        sign = self._next()
-        if not re.fullmatch(r"[*+?]|\*\?|\{\d.*\}", sign):
-            return part
-        self._tokens.pop()
-        least, _, most = {"*": "0,", "*?": "0,", "+": "1,", "?": "0,1"}.get(sign, sign[1:-1]).partition(",")
-        body = part(EMPTY)
-        if "," not in sign and sign[0] == "{":
-            most = least
-        optional = (int(most) - int(least)) * [either(body, EMPTY)] if most else [star(body)]
-        repeated = [*int(least) * [body], *optional]
+    def _repeated(self, part: Node, sign: str) -> Parsed:
+        least, comma, most = {"*": "0,", "*?": "0,", "+": "1,", "?": "0,1"}.get(sign, sign[1:-1]).partition(",")
+        n_optional = int(most) - int(least) if most else 0
+        optional = [star(part)] if comma and not most else n_optional * [either(part, EMPTY)]
+        repeated = [*int(least) * [part], *optional]
         return lambda rest: reduce(lambda rest, part: sequence(part, rest), reversed(repeated), rest)
 
     def _single(self) -> Parsed:
         token = self._tokens.pop()
         if token.startswith("("):
             inside = self._alternatives()
+            if not self._tokens:
+                raise ValueError(f"{token} is not closed")
             self._tokens.pop()
+            self._n_lookaheads += token in ("(?=", "(?!")
             match token:
                 case "(?=":
                     return lambda rest: both(inside(ALWAYS), rest)
@@ -255,11 +245,10 @@ class Patterns:
         return ANY - found if is_negated else frozenset(found)
 
     def _symbols(self, token: str) -> frozenset[str]:
-        if token[0] == "\\":
-            return ESCAPED.get(token[1], frozenset(token[1]))
-        if token not in SYMBOLS:
-            raise ValueError(f"{token!r} is no symbol")
-        return frozenset(token)
+        symbols = ESCAPED.get(token[1:], frozenset(token[-1]))
+        if not symbols <= SYMBOLS:
+            raise ValueError(f"{token} is no symbol")
+        return symbols
 
 
 # ---- The automaton

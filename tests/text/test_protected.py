@@ -76,7 +76,10 @@ def test_names_and_the_text_before() -> None:
     [
         (row("a(?=b)(?=c)"), "matches nothing"),
         (row("a)"), "unexpected"),
+        (row("(a"), "not closed"),
+        (row("(a(?=b))*"), "repeated"),
         (row("A"), "no symbol"),
+        (row(r"\W"), "no symbol"),
         (row("a", "spam"), "tuple"),
         (row("ab¦", where="word"), "matches a word alone"),
     ],
