@@ -75,24 +75,10 @@ PROTECTED_CLASS = b"<url>"
 
 _RIGHT_QUOTE = 0x2019
 _HIDDEN_CODE = 0x1A  # markup.py
-(
-    _NL,
-    _SPACE,
-    _QUOTE,
-    _AMP,
-    _APOSTROPHE,
-    _COMMA,
-    _HYPHEN,
-    _PERIOD,
-    _SLASH,
-    _ZERO,
-    _NINE,
-    _COLON,
-    _UNDERSCORE,
-    _BACKTICK,
-) = (ord(c) for c in "\n \"&',-./09:_`")
-_ROUND_END = ord(")")
+_NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD = (ord(c) for c in "\n \"&',-.")
+_SLASH, _ZERO, _NINE, _COLON, _UNDERSCORE, _BACKTICK, _ROUND_END = (ord(c) for c in "/09:_`)")
 _BEFORE_PATH = ascii_set("([{\"'`=")
+"""Marks after which a path may begin, besides white space and the like."""
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
 _ENDS_WORD = ascii_set('!"),.:;?]}')

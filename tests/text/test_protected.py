@@ -24,6 +24,7 @@ from capfst.text.protected import (
     Automaton,
     search,
 )
+from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, lower
 
 # ---- Patterns
@@ -94,6 +95,23 @@ def test_the_automaton_is_that_of_the_table() -> None:
     """If this fails, run scripts/maintain/make_protected.py."""
     for name, array in make_protected.compiled(rows("protected.tsv"))._asdict().items():
         assert np.array_equal(getattr(AUTOMATON, name), array), name
+
+
+# ---- Hostile text
+
+BEGINNINGS = [
+    "{{a ", "{% ", "{# ", "{#a ", "%(a", "%a_", "<!--", "<% ", "<?", "<a b", r"\n{", r"\nn", r"\( ", r"\a{", r"\u{1",
+    r"{\a", 'k="', r'k="\"', " --a-", "|--a", " - -a", " (a) ", "and (a", "a) ", "${a", "$a{", "$$a", "$a ", "r/a",
+    "a/", "é/", "/a/", "10.1234/", "~/", " w/", "&a;", "&am", "``a ", "`a ", "x->", "a@", "#a", "a:=", "a=(", "a::",
+    "__a-", "www.", "v1.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fragment", BEGINNINGS)
+def test_what_nothing_closes_takes_time_in_proportion_to_its_length(fragment: str) -> None:
+    """If each fragment were searched to the end of the line, this would exceed the time that tests may take."""
+    few, many = (tokenize(fragment.encode() * n).token_types[:100] for n in (200, 400_000))
+    assert few.tolist() == many.tolist()
 
 
 # ---- Unknown words
