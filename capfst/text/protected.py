@@ -2,7 +2,7 @@
 
 In: a buffer of lines, and an offset where such text may begin. Out: what begins there, and the offset after it. The
 rules are patterns in `grammars/protected.tsv`, of which `scripts/maintain/make_protected.py` makes one automaton,
-`protected.npz`. It reads symbols: characters of ASCII with letters in lowercase, and the class of others (class_at).
+`protected.npy`. It reads symbols: characters of ASCII with letters in lowercase, and the class of others (class_at).
 No rule depends on case or reads beyond the end of the line. As a search for the end of a span stops where another span
 of its kind could begin, all searches together read each character only a few times.
 """
@@ -50,8 +50,8 @@ class Automaton(NamedTuple):
 
 
 def _read() -> Automaton:
-    with np.load(Path(__file__).with_suffix(".npz")) as arrays:
-        return Automaton(*(arrays[name] for name in Automaton._fields))
+    record = np.load(Path(__file__).with_suffix(".npy"))
+    return Automaton(*(record[name] for name in Automaton._fields))
 
 
 AUTOMATON = _read()

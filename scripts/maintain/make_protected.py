@@ -1,4 +1,4 @@
-"""Compile the table grammars/protected.tsv, text that is not words, to the automaton capfst/text/protected.npz.
+"""Compile the table grammars/protected.tsv, text that is not words, to the automaton capfst/text/protected.npy.
 
     python scripts/maintain/make_protected.py [FILE]
 
@@ -36,7 +36,7 @@ from capfst.text.protected import (
 )
 from capfst.text.unicode import CLASS, INFO, SPACE
 
-FILE = Path(protected.__file__).with_suffix(".npz")
+FILE = Path(protected.__file__).with_suffix(".npy")
 Table = npt.NDArray[np.int64]
 
 # ---- Symbols
@@ -396,10 +396,13 @@ def _goes_on(following: Table, starts: Table) -> npt.NDArray[np.bool_]:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", default=FILE, type=Path, help="file to write (capfst/text/protected.npz)")
+    parser.add_argument("file", nargs="?", default=FILE, type=Path, help="file to write (capfst/text/protected.npy)")
     automaton = compiled(rows("protected.tsv"))
-    with parser.parse_args().file.open("wb") as file:
-        np.savez_compressed(file, **automaton._asdict())
+    arrays = automaton._asdict()
+    record = np.zeros((), np.dtype([(name, array.dtype, array.shape) for name, array in arrays.items()], align=True))
+    for name, array in arrays.items():
+        record[name] = array
+    np.save(parser.parse_args().file, record)
     print(f"{len(automaton.rules) - 1} rules, {automaton.table.shape[0]} states, {automaton.table.shape[1]} columns")
 
 
