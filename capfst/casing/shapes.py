@@ -16,15 +16,18 @@ from capfst.kernels import copy_bytes, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
+    CLASS,
     FINAL_SIGMA,
     GROWTH,
     INFO,
     IS_CASED,
     IS_UPPER,
+    LETTER,
     WIDTH,
     Lowering,
     decode,
     find_sequence,
+    is_alphanumeric,
     is_final_sigma,
     lower_into,
     mapped,
@@ -45,6 +48,8 @@ N_SHAPES = 4
 """The number of shapes of words with case: those below CASELESS."""
 AS_FORM = 255
 """Pseudo shape: write the word as its surface form."""
+_MIN_MISTAKEN = 4
+"""The least number of capitals after one small letter that are a mistake: hELLO, unlike gRPC."""
 
 
 @kernel
@@ -74,6 +79,28 @@ def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
             capitals += capital
             cased += 1
     return shape_with(cased, capitals, first)
+
+
+@outlined
+@inner
+def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the word is like getElementById, PyTorch, iPhone or LLMs: letters and digits with a small letter,
+    and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake."""
+    capitals, smalls, begins_small = 0, 0, False
+    i = start
+    while i < end:
+        code, i = decode(buf, i, end)
+        flags = info[code]
+        if flags & CLASS == LETTER:
+            is_first = capitals + smalls == 0
+            capitals += i64(flags & IS_UPPER != 0)
+            smalls += i64(flags & (IS_UPPER | IS_CASED) == IS_CASED)
+            begins_small = begins_small or (is_first and smalls > 0)
+        elif not is_alphanumeric(flags & CLASS):
+            return False
+    if begins_small:
+        return capitals > 0 and (smalls > 1 or capitals < _MIN_MISTAKEN)
+    return capitals > 1 and smalls > 0
 
 
 @kernel

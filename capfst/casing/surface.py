@@ -13,14 +13,13 @@ import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, is_roman, spelling_of
-from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
+from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
 from capfst.casing.transducer import is_joined
 from capfst.casing.types import Copies, LabelPath, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
-from capfst.text.code import is_camel_case
 from capfst.text.language import languages as rules_of
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED

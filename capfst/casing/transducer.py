@@ -32,7 +32,7 @@ from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u32, u64
-from capfst.text.code import is_identifier, is_version
+from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
 from capfst.text.restoring import stripping
 from capfst.text.sentences import has_ended
 from capfst.text.tokenizer import (
@@ -58,6 +58,7 @@ from capfst.text.unicode import (
     within,
 )
 
+_V = ord("v")
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
 
 
@@ -153,6 +154,7 @@ def _match(
     info: U8Array,
     lowering: Lowering,
     index: Index,
+    automaton: Automaton,
     scratch: Scratch,
     words: Words,
     candidates: I64Array,
@@ -204,10 +206,13 @@ def _match(
                 may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = u32(0), u32(0)
-                if buf[start] | 32 == 118 and n_forms != 0 and not pretokenized and is_version(buf, start, end):
-                    label, n_forms = u32(0), u32(0)  # the LM writes all digits 0: v0.0 in it does not make v2.0 known
-                if n_forms == 0 and (token_type == WORD or token_type == COMPOUND) and not pretokenized:
-                    if is_identifier(buf, start, end, info):
+                is_word, kind = token_type == WORD or token_type == COMPOUND, i64(NOTHING)
+                if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):
+                    kind = search(buf, start, -1, end, WHOLE_WORD, info, automaton)[0]
+                if kind == VERSION:  # the LM writes all digits 0: v0.0 in it does not make v2.0 known
+                    label, n_forms = u32(0), u32(0)
+                if n_forms == 0 and is_word and not pretokenized:
+                    if kind == VERSION or kind == IDENTIFIER:
                         token_type = u8(PROTECTED)
                         covered = end
                         candidates[n_glued] = n_words
@@ -276,7 +281,7 @@ class Transducer:
         candidates = np.empty(keys.size, np.int64)
         n, n_glued = _match(
             buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
-            self.index, scratch, words, candidates,
+            self.index, AUTOMATON, scratch, words, candidates,
         )  # fmt: skip
         return Words._make(a[:n] for a in words), candidates[:n_glued]
 

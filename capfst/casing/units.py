@@ -20,12 +20,11 @@ from capfst.kernels import copy_bytes, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u64
 from capfst.system.binary_search import lower_bound
 from capfst.system.sparse import sparse
-from capfst.text.code import is_digit
 from capfst.text.facts import rows
 from capfst.text.language import Language
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, WORD
-from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_in, lower_bytes, lower_into
+from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
 _LONGEST = 7  # bytes of a symbol in lower case
 _IN_NUMBER = ascii_set("0123456789.,:/-")

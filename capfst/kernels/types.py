@@ -64,6 +64,7 @@ I16Matrix: TypeAlias = Annotated[npt.NDArray[np.int16], Array(np.dtype(np.int16)
 I32Matrix: TypeAlias = Annotated[npt.NDArray[np.int32], Array(np.dtype(np.int32), 2)]
 I64Matrix: TypeAlias = Annotated[npt.NDArray[np.int64], Array(np.dtype(np.int64), 2)]
 U8Matrix: TypeAlias = Annotated[npt.NDArray[np.uint8], Array(np.dtype(np.uint8), 2)]
+U16Matrix: TypeAlias = Annotated[npt.NDArray[np.uint16], Array(np.dtype(np.uint16), 2)]
 U32Matrix: TypeAlias = Annotated[npt.NDArray[np.uint32], Array(np.dtype(np.uint32), 2)]
 U64Matrix: TypeAlias = Annotated[npt.NDArray[np.uint64], Array(np.dtype(np.uint64), 2)]
 I32Cube: TypeAlias = Annotated[npt.NDArray[np.int32], Array(np.dtype(np.int32), 3)]

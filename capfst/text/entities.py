@@ -19,8 +19,7 @@ import numpy as np
 from capfst.kernels import inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.system.binary_search import lower_bound
-from capfst.text.code import is_digit, is_hex
-from capfst.text.unicode import CLASS, SPACE, is_alphanumeric
+from capfst.text.unicode import CLASS, SPACE, is_alphanumeric, is_digit, is_hex
 
 _AMP, _SEMICOLON, _HASH, _SPACE, _X = (ord(c) for c in "&;# x")
 _NO_BREAK, _UNDEFINED = 0xA0, 0xFFFD

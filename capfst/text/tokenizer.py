@@ -13,8 +13,7 @@ text and recasing lowercased text see the same words.
 * MARKS: one punctuation mark or symbol, or a run of the same one; an entity (`&amp;`).
 * PROTECTED: text that passes through unchanged: URLs, e-mail addresses, file paths, @names and #tags, back-quoted
   spans, LaTeX commands and math, calls (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables
-  (`$name`) (code.py); placeholders (`%s`, `{name}`), options (`-x`), `n/a` and the like (placeholders.py); hidden code
-  (markup.py).
+  (`$name`), placeholders (`%s`, `{name}`), options (`-x`), `n/a` and the like (protected.py); hidden code (markup.py).
 * NEWLINE: the end of a line.
 
 Tags (`<b>`), escapes (`\\n`) and labels of lists (`a)`) are not tokens, like white space, so that the words around them
@@ -34,26 +33,24 @@ import numpy.typing as npt
 from capfst.kernels import copy_bytes, count_ones, get_eight, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u64
 from capfst.system.sparse import sparse
-from capfst.text.code import (
-    back_quoted_end,
-    command_end,
-    entity_end,
-    has_inner_sign,
-    math_end,
-    name_end,
-    tag_end,
-    variable_end,
-)
 from capfst.text.language import DEFAULT, Language
-from capfst.text.placeholders import (
-    LONGEST_LABEL,
-    bracketed_end,
-    escape_end,
-    is_letter_escape,
-    label_end,
-    option_end,
-    placeholder_end,
-    slashed_end,
+from capfst.text.protected import (
+    ADDRESS,
+    ATTACHED,
+    AUTOMATON,
+    BLANK,
+    CHARACTER,
+    ENTITY,
+    JOINED,
+    MAY_BEGIN_PATH,
+    NOTHING,
+    PATH_START,
+    SPAN,
+    WORD_START,
+    Automaton,
+    find,
+    may_go_on,
+    search,
 )
 from capfst.text.unicode import (
     CLASS,
@@ -78,40 +75,14 @@ PROTECTED_CLASS = b"<url>"
 
 _RIGHT_QUOTE = 0x2019
 _HIDDEN_CODE = 0x1A  # markup.py
-(
-    _NL,
-    _SPACE,
-    _QUOTE,
-    _HASH,
-    _AMP,
-    _APOSTROPHE,
-    _COMMA,
-    _HYPHEN,
-    _PERIOD,
-    _SLASH,
-    _ZERO,
-    _ONE,
-    _TWO,
-    _SEVEN,
-    _NINE,
-    _COLON,
-    _AT,
-) = (ord(c) for c in "\n \"#&',-./01279:@")
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _ROUND, _ROUND_END, _BRACE, _PERCENT = (
-    ord(c) for c in "\\_`~$<=>(){%"
-)
-_AFTER_JOINED = ascii_set(":/()=-")
+_NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD = (ord(c) for c in "\n \"&',-.")
+_SLASH, _ZERO, _NINE, _COLON, _UNDERSCORE, _BACKTICK, _ROUND_END = (ord(c) for c in "/09:_`)")
 _BEFORE_PATH = ascii_set("([{\"'`=")
-_BEGINS_PROTECTED = ascii_set("@#/~.\\-`$_")
-_BEGINS_CODE = ascii_set("`$\\_")
-_BEGINS_MARKUP = ascii_set("<\\([{")
-_BEFORE_BRACE = ascii_set("$#@")
-_BEGINS_SPAN = ascii_set("<\\([{%$#@")
-"""Marks at the start of markup or a placeholder."""
-_BEGINS_VALUE = ascii_set("/~.-$%{<([\"'\\_")
+"""Marks after which a path may begin, besides white space and the like."""
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
 _ENDS_WORD = ascii_set('!"),.:;?]}')
+_LONGEST_LABEL = 5  # of a list: xviii)
 _LOWER_BITS, _ASCII, _HIGHEST = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80))
 _IN_ADDRESS = ascii_set("._%+-")
 
@@ -125,9 +96,9 @@ class Tokens(NamedTuple):
 
 
 @inner
-def _joins(buf: U8Array, i: i64, end: i64, mark: i64, info: U8Array) -> bool:
-    """Return whether buf[i] is this ASCII mark, followed directly by a letter or digit."""
-    return i < end and buf[i] == mark and is_alphanumeric(class_at(buf, i + 1, end, info))
+def _is_part(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
+    """Return whether buf[i] is a hyphen, followed directly by a letter or digit."""
+    return i < end and buf[i] == _HYPHEN and is_alphanumeric(class_at(buf, i + 1, end, info))
 
 
 @inner
@@ -155,6 +126,7 @@ def _is_clitic(key: u64, clitics: U64Array) -> bool:
     return False
 
 
+@outlined
 @inner
 def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     """Return whether the letters buf[start:end], in any case, are a clitic before an apostrophe."""
@@ -166,6 +138,7 @@ def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     return _is_clitic(key, clitics)
 
 
+@outlined
 @inner
 def _suffix_end(buf: U8Array, i: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
     """Return the end of the suffix whose letters, in any case, start at `i`, after its apostrophe; −1 if there is none.
@@ -204,7 +177,9 @@ def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
 
 
 @inner
-def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
+def _word_end(
+    buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, clitics: U64Array, automaton: Automaton
+) -> i64:
     """Return the end of the word at `start`, which has ASCII letters up to `letters_end` at least. A hyphen ends it, a
     clitic begins a new word, an elision is a word."""
     i = letters_end
@@ -249,7 +224,11 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
             letters = -1  # set to 0 below
             others = 0
         elif byte == _AMP:
-            if last != LETTER or class_at(buf, after, end, info) != LETTER or entity_end(buf, i, end, info) > 0:
+            if (
+                last != LETTER
+                or class_at(buf, after, end, info) != LETTER
+                or search(buf, i, -1, end, 0, info, automaton)[0] == ENTITY
+            ):
                 break
         elif byte == _COMMA or byte == _COLON or byte == _SLASH:
             if last != NUMBER or class_at(buf, after, end, info) != NUMBER:
@@ -269,213 +248,6 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
     ):
         i += 1  # "U.S.", "J."; but "So do I." ends a sentence, as do the Turkish İ and ı
     return i
-
-
-@outlined
-@inner
-def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """Return the end of the URL or path through `i`: it ends at white space or <>"`, without trailing punctuation."""
-    start = i
-    while i < end:
-        byte = buf[i]
-        if byte == 60 or byte == 62 or byte == _QUOTE or byte == _BACKTICK:
-            break
-        if byte < 128:
-            j = i + 1
-        else:
-            j = decode(buf, i, end)[1]
-        char_class = class_at(buf, i, end, info)
-        if char_class == SPACE or char_class == 0:
-            break
-        i = j
-    while i > start:
-        j = i - 1
-        while j > start and buf[j] & 0xC0 == 0x80:
-            j -= 1
-        code = decode(buf, j, end)[0]
-        if info[code] & CLASS != PUNCT or code == _SLASH or code == _BACKSLASH or code == _UNDERSCORE or code == 61:
-            break
-        i = j
-    return i
-
-
-@outlined
-@inner
-def _is_path_start(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
-    """Return whether a path begins at `i`, which does not follow a word: /x  ~/x  ./x  ../x  \\\\x."""
-    j = i
-    if buf[j] == _TILDE:
-        j += 1
-    while j < end and j < i + 2 and buf[j] == _PERIOD:
-        j += 1
-    if j < end and buf[j] == _SLASH:
-        return is_alphanumeric(class_at(buf, j + 1, end, info)) or (j > i and j + 1 < end and buf[j + 1] == _PERIOD)
-    return (
-        j == i
-        and j + 2 < end
-        and buf[j] == _BACKSLASH
-        and buf[j + 1] == _BACKSLASH
-        and is_alphanumeric(class_at(buf, j + 2, end, info))
-    )
-
-
-@inner
-def _is_url_start(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
-    """Return whether a URL begins with the word buf[i:e]: www.x  scheme://  C:\\."""
-    if e - i > 4 and buf[i] | 32 == 119 and buf[i + 1] | 32 == 119 and buf[i + 2] | 32 == 119 and buf[i + 3] == _PERIOD:
-        return True
-    if e + 1 >= end or buf[e] != _COLON:
-        return False
-    if buf[e + 1] == _SLASH:
-        return e + 2 < end and buf[e + 2] == _SLASH
-    if buf[e + 1] != _BACKSLASH:
-        return False
-    i = decode(buf, i, end)[1]
-    while i < e and class_at(buf, i, end, info) == MARK:
-        i = decode(buf, i, end)[1]
-    return i == e
-
-
-@inner
-def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
-    """Return whether the word buf[i:e] begins the name of a group or person on Reddit, or a DOI: r/name, u/name
-    10.1000/182."""
-    if e - i == 1 and (buf[i] | 32 == 114 or buf[i] | 32 == 117):
-        n_characters = 0
-        for k in range(e + 1, name_end(buf, e + 1, end, info)):
-            n_characters += buf[k] & 0xC0 != 0x80
-        return n_characters >= 3
-    return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
-
-
-@outlined
-@inner
-def _quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """Return the end of the value in quotes at `i`, before no letter or digit; −1 if there is none in the line."""
-    j = i + 1
-    while j < end and buf[j] != _NL and buf[j] != buf[i]:
-        j += 2 if buf[j] == _BACKSLASH and j + 1 < end and buf[j + 1] == buf[i] else 1
-    return j + 1 if j < end and buf[j] == buf[i] and not is_alphanumeric(class_at(buf, j + 1, end, info)) else -1
-
-
-@inner
-def _arrows_end(buf: U8Array, e: i64, end: i64, info: U8Array) -> i64:
-    """Return the end of the members ->x->y at `e`; `e` if there are none."""
-    while e + 1 < end and buf[e] == _HYPHEN and buf[e + 1] == _GREATER:
-        member_end = name_end(buf, e + 2, end, info)
-        if member_end == e + 2:
-            break
-        e = member_end
-    return e
-
-
-@outlined
-@inner
-def _members_end(buf: U8Array, e: i64, end: i64, info: U8Array) -> i64:
-    """Return the end of the path or member after the variable or placeholder before `e`: $HOME/Docs  $this->Name."""
-    members_end = _arrows_end(buf, e, end, info)
-    if members_end > e or e + 1 >= end:
-        return members_end
-    after = e + 1
-    if buf[e] == _COLON and buf[after] == _COLON:
-        after += 1
-    elif buf[e] != _SLASH and (buf[e] != _BACKSLASH or escape_end(buf, e, end, info) > 0):
-        return e
-    return _protected_end(buf, e, end, info) if is_alphanumeric(class_at(buf, after, end, info)) else e
-
-
-@inner
-def _is_apostrophe(first: u8, second: u8) -> bool:
-    """Return whether the code of an apostrophe ends with these digits: 19 or 27."""
-    return (first == _ONE and second == _NINE) or (first == _TWO and second == _SEVEN)
-
-
-@outlined
-@inner
-def _markup_end(buf: U8Array, i: i64, is_apart: bool, end: i64, info: U8Array) -> i64:
-    r"""Return the end of the tag, escape, label or the like at `i`, which is like white space; −1 if there is none.
-
-    is_apart: whether a path may begin at `i`, so that `\\name` is one.
-    """
-    if buf[i] == _LESS:
-        return tag_end(buf, i, end, info)
-    if buf[i] != _BACKSLASH:
-        return bracketed_end(buf, i, end, info)
-    if is_apart and i + 1 < end and buf[i + 1] == _BACKSLASH:
-        return -1
-    token_end = escape_end(buf, i, end, info)
-    if token_end - i >= 4 and _is_apostrophe(buf[token_end - 2], buf[token_end - 1]):  # it\u2019s, it\x27s
-        clitic = _clitic_end(buf, token_end, end, info)
-        before = i - 1
-        while before > 0 and buf[before] & 0xC0 == 0x80:
-            before -= 1
-        if clitic > 0 and i > 0 and is_alphanumeric(class_at(buf, before, end, info)):
-            return clitic
-    return token_end
-
-
-@outlined
-@inner
-def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
-    """Return the end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if
-    there is none; and the offset before which no path begins."""
-    if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
-        return e + 2, no_path
-    members_end = _arrows_end(buf, e, end, info)
-    if members_end > e:
-        return members_end, no_path
-    begins = _is_url_start(buf, i, e, end, info)
-    if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
-        begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
-    if not begins and e < end and buf[e] == _SLASH:
-        slashed = slashed_end(buf, i, e, end, info)
-        if slashed > 0:
-            return slashed, no_path
-        begins = _is_name_before_slash(buf, i, e, end, info)
-    if not begins:
-        value = e + (e + 1 < end and buf[e] == _COLON and buf[e + 1] == _EQUAL)
-        if value < end and buf[value] == _EQUAL:
-            value += 2 if value + 1 < end and buf[value + 1] == _EQUAL else 1
-            if value < end and (buf[value] == _QUOTE or buf[value] == _APOSTROPHE):
-                closed = _quoted_end(buf, value, end, info)
-                if closed > 0:
-                    return closed, no_path
-            begins = is_alphanumeric(class_at(buf, value, end, info)) or (
-                value + 1 < end
-                and is_in(buf[value], _BEGINS_VALUE)
-                and class_at(buf, value + 1, end, info) != SPACE
-                and buf[value + 1] != buf[value]
-            )
-    if begins or (e < end and buf[e] == _SLASH and i >= no_path):
-        token_end = _protected_end(buf, e, end, info)
-        if begins or has_inner_sign(buf, i, token_end, info):
-            return token_end, no_path
-        no_path = token_end  # a path that begins later has no sign either
-    return -1, no_path
-
-
-@outlined
-@inner
-def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i64:
-    """Return the end of the code that begins with the punctuation mark at `i`, which does not follow a word; −1 if
-    there is none.
-
-    joined: whether a PROTECTED token ends at `i`.
-    """
-    byte = buf[i]
-    if byte == _BACKTICK and not joined:
-        return back_quoted_end(buf, i, end, info)
-    if byte == _DOLLAR and not joined:
-        token_end = math_end(buf, i, end, info)
-        if token_end < 0:
-            token_end = variable_end(buf, i, end, info)
-            token_end = _members_end(buf, token_end, end, info) if token_end > 0 else (-1)
-        return token_end
-    if byte == _BACKSLASH:
-        return command_end(buf, i, end, info)
-    if byte == _UNDERSCORE and i + 1 < end and buf[i + 1] == _UNDERSCORE:  # __init__.py
-        return _protected_end(buf, i, end, info) if is_alphanumeric(class_at(buf, i + 2, end, info)) else -1
-    return -1
 
 
 @outlined
@@ -530,8 +302,16 @@ def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> 
         return False
     size = token_end - i
     return is_in(next_byte, _ENDS_WORD) and (
-        size > LONGEST_LABEL or (next_byte != _ROUND_END and (size > 1 or next_byte != _PERIOD))
+        size > _LONGEST_LABEL or (next_byte != _ROUND_END and (size > 1 or next_byte != _PERIOD))
     )
+
+
+@inner
+def _name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
+    """Return the end of the letters, digits and underscores from `i` on."""
+    while i < end and (buf[i] == _UNDERSCORE or is_alphanumeric(class_at(buf, i, end, info))):
+        i = decode(buf, i, end)[1]
+    return i
 
 
 @outlined
@@ -556,7 +336,7 @@ def _add_spelled(
         if not is_part:
             n -= 1
             start = starts[n]
-    starts[n], ends[n], token_types[n], keys[n] = start, name_end(buf, token_end, end, info), PROTECTED, 0
+    starts[n], ends[n], token_types[n], keys[n] = start, _name_end(buf, token_end, end, info), PROTECTED, 0
     return n + 1
 
 
@@ -566,6 +346,7 @@ def scan(
     end: i64,
     info: U8Array,
     clitics: U64Array,
+    automaton: Automaton,
     starts: I64Array,
     ends: I64Array,
     token_types: U8Array,
@@ -604,42 +385,36 @@ def scan(
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            token_end = _word_end(buf, i, letters_end, end, info, clitics)
-            first = n
-            if _joins(buf, token_end, end, _HYPHEN, info):
+            first, part = n, i
+            while True:
+                token_end = _word_end(buf, part, letters_end, end, info, clitics, automaton)
+                has_next = _is_part(buf, token_end, end, info)
+                n += has_next and part == i  # the compound comes before its parts
+                starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
                 n += 1
-                part = i
-                while True:
-                    starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
-                    n += 1
-                    if not _joins(buf, token_end, end, _HYPHEN, info):
-                        break
-                    starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
-                    n += 1
-                    part = token_end + 1
-                    token_end = _word_end(buf, part, part, end, info, clitics)
+                if not has_next:
+                    break
+                starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
+                n += 1
+                part = letters_end = token_end + 1
+            if part > i:
                 starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
-            else:
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
-                n += 1
-            if _joins(buf, token_end, end, _AT, info):
-                n = _address_start(buf, i, starts, ends, token_types, n)
-                token_end = _protected_end(buf, token_end, end, info)
-                ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
-                n += 1
-            elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _AFTER_JOINED)):
-                if token_end < end and buf[token_end] == _ROUND_END:
-                    label = label_end(buf, i, token_end, end, info)
-                    if label > 0:
-                        i = label
-                        chunk = i
-                        n = first
-                        continue
-                joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
-                if joined_end > 0:
+            if may_go_on(buf, i, token_end, end, automaton):
+                kind, joined_end = find(
+                    buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton
+                )
+                if kind == BLANK:
+                    i = joined_end
+                    chunk = i
+                    n = first
+                    continue
+                if kind != NOTHING:
+                    n = _address_start(buf, i, starts, ends, token_types, n) if kind == ADDRESS else first
                     token_end = joined_end
-                    starts[first], ends[first], token_types[first], keys[first] = i, token_end, PROTECTED, 0
-                    n = first + 1
+                    ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
+                    n += 1
+                elif token_end < end and buf[token_end] == _SLASH:
+                    no_path = max(no_path, joined_end)  # a path that begins later has no sign either
             i = token_end
             continue
         if char_class != PUNCT:
@@ -651,18 +426,8 @@ def scan(
             i = after
             chunk = i
             continue
-        is_special = is_in(byte, _BEGINS_SPAN)
-        if is_special and is_in(byte, _BEGINS_MARKUP):
-            token_end = _markup_end(buf, i, i == chunk or is_in(buf[i - 1], _BEFORE_PATH), end, info)
-            if token_end > 0 and byte == _BACKSLASH and is_letter_escape(buf, i, token_end, info):
-                n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)
-                i = ends[n - 1]
-                continue
-            if token_end > 0:
-                i = token_end
-                chunk = i
-                continue
-        attached = n > 0 and ends[n - 1] == i and token_types[n - 1] == WORD
+        last_type = token_types[n - 1] if n > 0 and ends[n - 1] == i else u8(NEWLINE)
+        attached = last_type == WORD
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
             is_t = after < end and buf[after] | 32 == 116  # n't: the n belongs to the clitic
             token_end = -1 if is_t else _clitic_end(buf, after, end, info)
@@ -679,43 +444,25 @@ def scan(
                 n += 1
                 i = token_end
                 continue
-        if is_special and (
-            byte == _PERCENT or byte == _BRACE or (is_in(byte, _BEFORE_BRACE) and after < end and buf[after] == _BRACE)
-        ):
-            token_end = placeholder_end(buf, i, end, info)
-            if token_end > 0:
-                token_end = _members_end(buf, token_end, end, info)
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
-                n += 1
-                i = token_end
-                continue
-        if not attached and is_in(byte, _BEGINS_PROTECTED):
-            token_end = i
-            if byte == _AT or byte == _HASH:
-                k = class_at(buf, after, end, info)
-                if k == LETTER or (byte == _AT and k == NUMBER) or (after < end and buf[after] == _UNDERSCORE):
-                    token_end = name_end(buf, after, end, info)
-            elif (
-                (byte == _SLASH or byte == _TILDE or byte == _PERIOD or byte == _BACKSLASH)
-                and (i == chunk or is_in(buf[i - 1], _BEFORE_PATH))
-                and _is_path_start(buf, i, end, info)
-            ):
-                token_end = _protected_end(buf, i, end, info)
-            elif byte == _HYPHEN and (i == chunk or is_in(buf[i - 1], _BEFORE_PATH)):
-                token_end = option_end(buf, i, end, info)
-            elif is_in(byte, _BEGINS_CODE):
-                token_end = _code_end(buf, i, n > 0 and ends[n - 1] == i and token_types[n - 1] == PROTECTED, end, info)
-            if token_end > i:
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
-                n += 1
-                i = token_end
-                continue
-        token_end = entity_end(buf, i, end, info) if byte == _AMP else (-1)
-        if token_end < 0:
+        kind, token_end = i64(NOTHING), i
+        context = ATTACHED if attached else JOINED if last_type == PROTECTED else 0
+        if i == chunk or is_in(buf[i - 1], _BEFORE_PATH):
+            context += MAY_BEGIN_PATH
+        if byte < 128 and automaton.begins[context, byte]:
+            kind, token_end = find(buf, i, -1, end, context, info, automaton)
+        if kind == CHARACTER:
+            n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)
+            i = ends[n - 1]
+            continue
+        if kind == BLANK:
+            i = token_end
+            chunk = i
+            continue
+        if kind == NOTHING:
             token_end = _run_end(buf, i, after, end)
-        while token_end < end and class_at(buf, token_end, end, info) == MARK:
-            token_end = decode(buf, token_end, end)[1]
-        starts[n], ends[n], token_types[n], keys[n] = i, token_end, MARKS, 0
+            while token_end < end and class_at(buf, token_end, end, info) == MARK:
+                token_end = decode(buf, token_end, end)[1]
+        starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED if kind == SPAN else MARKS, 0
         n += 1
         i = token_end
     return n
@@ -821,7 +568,7 @@ def read_tokens(
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
-        n = scan(buf, buf.size, info, clitics, *tokens, keys)
+        n = scan(buf, buf.size, info, clitics, AUTOMATON, *tokens, keys)
     return Tokens._make(a[:n] for a in tokens), keys[:n]
 
 

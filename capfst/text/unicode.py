@@ -247,6 +247,16 @@ def is_alphanumeric(char_class: i64) -> bool:
 
 
 @inner
+def is_digit(byte: i64) -> bool:
+    return 48 <= byte <= 57
+
+
+@inner
+def is_hex(byte: i64) -> bool:
+    return is_digit(byte) or 97 <= byte | 32 <= 102
+
+
+@inner
 def encode(code: i64, out: U8Array, j: i64) -> i64:
     """Write the code point as UTF-8 at out[j:] (at most 4 bytes). Return the offset after it."""
     if code < 0x80:

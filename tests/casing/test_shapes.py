@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.spelling import spelled
 
-from capfst.casing.shapes import AS_FORM, Shape, shape_of, shapes
+from capfst.casing.shapes import AS_FORM, Shape, is_camel_case, shape_of, shapes
 from capfst.fst.symbols import Symbols
 from capfst.text.unicode import INFO, IS_CASED, lower
 
@@ -173,3 +173,17 @@ def test_every_letter_and_its_capital() -> None:
 def test_a_word_that_stays_leaves_the_text_after_it() -> None:
     """In capitals the word would be longer, but its inner ς would become σ."""
     assert spelled("οδοςɫ", Shape.UPPER) == "οδοςɫ"
+
+
+CAMEL_CASE = """
+    getElementById innerHTML HttpClient FooBar2 MacBookPro XMLHttpRequest toJSON VsCode PyTorch iPhone eBay McFoo LaTeX
+    PhDs LLMs HTTPServer FooB FoO gRPC kNN Gpt4All ÉcoleDuNord fooÉtude iİ
+"""
+NO_CAMEL_CASE = "foo Foo FOO É F f 1St hELLO gALTERS O'Neill foo-Bar Foo_B 日本 İzmir ABC4"
+
+
+@pytest.mark.parametrize("word", CAMEL_CASE.split() + NO_CAMEL_CASE.split())
+def test_camel_case_is_recognized_by_its_capitals(word):
+    for cased in (word, lower(word), word.upper()):
+        buf = np.frombuffer(cased.encode(), np.uint8)
+        assert is_camel_case(buf, 0, buf.size, INFO) == (cased == word and word in CAMEL_CASE.split())

@@ -11,7 +11,7 @@ from support.transducers import transducer_of
 
 from capfst.casing.transducer import Transducer
 from capfst.fst.symbols import Symbols, check
-from capfst.text.code import is_identifier
+from capfst.text.protected import AUTOMATON, IDENTIFIER, VERSION, WHOLE_WORD, search
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
 from capfst.text.unicode import INFO, LOWERING, lower_bytes, lower_into
 
@@ -41,7 +41,8 @@ def reference(t: Transducer, starts: np.ndarray, text: str) -> list[tuple[int, i
         if not t.pretokenized:
             word = out[: canonical(np.frombuffer(word, np.uint8), 0, len(word), kind, out)].tobytes()
         labels = range(0) if kind == NEWLINE else t.symbols.forms(word.decode(), starts)
-        if kind in (WORD, COMPOUND) and not labels and not t.pretokenized and is_identifier(buf, s, e, INFO):
+        is_unknown = kind in (WORD, COMPOUND) and not labels and not t.pretokenized
+        if is_unknown and search(buf, s, -1, e, WHOLE_WORD, INFO, AUTOMATON)[0] in (VERSION, IDENTIFIER):
             kind, end = PROTECTED, e
         elif kind == COMPOUND:
             if not labels:

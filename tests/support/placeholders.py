@@ -7,12 +7,13 @@ language for these. Each returns the offset after it, or 0 if there is none at `
 
 import re
 
-from capfst.text.placeholders import _KNOWN
+from capfst.text.facts import rows
 from capfst.text.unicode import CLASS, INFO, LETTER, MARK
 
 A, L, B = "[A-Za-zλ0-9νμδ]", "[A-Za-zλ]", "(?:[iI]δ|[A-Za-z])"
 HEX = "[0-9A-Fa-f]"
-KNOWN = set(_KNOWN.decode().split())
+COMMANDS = {word for kind, _, words, _, name in rows("protected.tsv") if name == "KNOWN" for word in words.split("|")}
+SLASHES = {"a/k/a", "b/c", "b/w", "c/o", "d/b/a", "n/a", "s/he", "w/e", "w/in", "w/o", "w/out"}
 
 ESCAPE = re.compile(
     rf"\\+(?:[0-9]{{1,3}}|[uUxX]\{{{HEX}{{1,8}}\}}|[xX]{HEX}{{2}}|[uU](?:(?=00(?:0|10)){HEX}{{8}}|{HEX}{{4}})"
@@ -48,7 +49,7 @@ def escape(s: str, i: int) -> int:
     found, name = ESCAPE.match(s, i), NAME_OF_ESCAPE.match(s, i)
     if name and name[1][0] in "nNtTrR" and not re.match(r"\\+[nN]\{", s[i:]):
         word = name[1].lower().replace("δ", "")
-        if len(word) > 1 and (name[2] or (word in KNOWN and not re.match(A, s[name.end() :]))):
+        if len(word) > 1 and (name[2] or (word in COMMANDS and not re.match(A, s[name.end() :]))):
             return 0
     return found.end() if found else 0
 
@@ -137,4 +138,4 @@ def slashed(s: str, start: int, end: int, before: str) -> int:
     if s[start] in "wW" and s[end + 1 : end + 2] in ("", " ", "\n"):
         return 0 if before.rstrip(" ")[-1:] in tuple("0123456789") else end + 1
     found = SLASHED.match(s, start)
-    return found.end() if found and found[0].lower().replace("δ", "") in KNOWN else 0
+    return found.end() if found and found[0].lower().replace("δ", "") in SLASHES else 0

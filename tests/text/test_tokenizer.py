@@ -21,6 +21,7 @@ from support.placeholders import (
 
 from capfst.text import tokenizer as tok
 from capfst.text.language import DEFAULT
+from capfst.text.protected import AUTOMATON
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, tokenize
 from capfst.text.unicode import (
     CLASS,
@@ -135,6 +136,7 @@ GOLDEN = {
     "$ x $ $ us <url> $ x $ y",
     r"\alpha\beta \em{a}{b} \em{a b} a\b \( x \) \[y\] \(z \1": r"<url> <url> <url> <url> { a b } a <url> "
     r"<url> \ ( z",
+    r"it\u2019s We\u2019re I\x27d you\U00002019ve caf\u00e9s \u2019d \u00e9": "it We I you <url> d <url>",
     "f() f(x) a.b_c() a-b() std::x::Y :: a:: __init__.py __ a ___b": "<url> f ( x ) <url> <url> <url> :: a :: "
     "<url> __ a ___ b",
     "src/main.py a_b/c xy.org/y xy.z/y, U.S./U.K. 24/7 AC/DC": "<url> <url> <url> xy.z / y , U.S. / U.K. 00/0 AC / DC",
@@ -198,6 +200,7 @@ PATH = re.compile(rf"(?:/|(?:~\.?|\.\.?)/\.?|\\\\)(?<![~.\\]/\.)(?={A})|(?:~\.?|
 STRETCH = re.compile(r'[^<>"` \n\0]*')
 CLITIC_AT = re.compile(rf"{CLITIC}")
 UNCOVERED = re.compile(rf"{ESCAPE.pattern}(?i:ll|re|ve|[smdt])?|{CODES.pattern}|[(]?[0-9]*[A-Za-zλμ]+[)]|\[[xX]\]")
+APOSTROPHE = re.compile(r"\\+(?:[xX]27|[uU](?:0000)?(?:2019|0027))")
 CLITIC_LETTERS = re.compile(rf"(?i:ll|re|ve|[smdt])(?!{A})")
 RUN = re.compile(r"(.)\1*μ*", re.DOTALL)
 COMMENT = r"<!--(?:(?!-->|<!)[^\n])*-->|<([%?])(?:(?!\1>)[^<\n])*\1>"
@@ -272,12 +275,7 @@ def reference(text: str) -> list[tuple[int, int, int]]:
         if s[i] != "\\" or (begins(i) and s.startswith("\\\\", i)):
             return 0
         end = escape(ascii, i)
-        clitic = (
-            end - i >= 4
-            and s[end - 2 : end] in ("19", "27")
-            and re.match(A, s[i - 1 : i])
-            and CLITIC_LETTERS.match(s, end)
-        )
+        clitic = APOSTROPHE.fullmatch(s[i:end]) and re.match(A, s[i - 1 : i]) and CLITIC_LETTERS.match(s, end)
         return clitic.end() if clitic else end
 
     def begins(i: int) -> bool:
@@ -311,7 +309,7 @@ def reference(text: str) -> list[tuple[int, int, int]]:
         elif s[i] in " \0":
             i += 1
         elif end := markup(i):
-            if s[i] == "\\" and is_letter_escape(ascii[i:end]):
+            if s[i] == "\\" and is_letter_escape(ascii[i : escape(ascii, i)]):
                 start = i
                 last = found[-1] if found else (0, -1, 0)
                 if last[1] == i and last[2] in (WORD, PROTECTED) and s[last[0] - 1 : last[0]] != "-":
@@ -547,7 +545,7 @@ def test_keys(text, pretokenized):
     if pretokenized:
         n = tok.scan_spaced(data, data.size, starts, ends, kinds, keys)
     else:
-        n = tok.scan(data, data.size, INFO, DEFAULT.clitics, starts, ends, kinds, keys)
+        n = tok.scan(data, data.size, INFO, DEFAULT.clitics, AUTOMATON, starts, ends, kinds, keys)
     for start, end, kind, key in zip(starts[:n], ends[:n], kinds[:n], keys[:n].tolist(), strict=True):
         token = raw[start:end]
         is_apart = {raw[start - 1 : start], raw[end : end + 1]} <= {b"", b" ", b"\n"}
