@@ -276,7 +276,7 @@ class Pipeline:
         return (style is not None and style.has_capital) or has_capital(buf)
 
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
-        """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
+        """Recase again the lines whose output would be recased differently, because its case no longer counts."""
         has_capital = style is not None and style.has_capital
         numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
         if self.input_case == "keep":

@@ -36,7 +36,7 @@ class Hypothesis(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """A word with its mark, in its case and in its casing."""
+    """A word as received, with its inserted mark, and as recased."""
 
     marked: str
     cased: str

@@ -1,9 +1,9 @@
 """The documentation is complete, names what exists, and its examples run.
 
-README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and scripts/experiments/README.md are the documents. In README.md
-and docs/, a `console` block is a shell session, and a `pycon` block a Python session: both are run, page by page, in a
-folder with the content of docs/examples/ and cap.fst, a model of corpus.txt. In their output, `...` stands for
-anything.
+README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md, docs/research/*.md and scripts/experiments/README.md are the
+documents; docs/*.md are the pages of the site. In README.md and on these pages, a `console` block is a shell session,
+and a `pycon` block a Python session: both are run, page by page, in a folder with the content of docs/examples/ and
+cap.fst, a model of corpus.txt. In their output, `...` stands for anything.
 """
 
 import ast
@@ -38,11 +38,13 @@ from capfst.options import RecaseOptions
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+RESEARCH = sorted((DOCS / "research").glob("*.md"))
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-DOCUMENTS = [*TOP, *PAGES, ROOT / "scripts" / "experiments" / "README.md"]
+DOCUMENTS = [*TOP, *PAGES, *RESEARCH, ROOT / "scripts" / "experiments" / "README.md"]
 COMMANDS = sorted(CLI_COMMANDS)
 FOLDERS = ("capfst", "grammars", "scripts", "tests")
 README = ROOT / "README.md"
+LEADERBOARD = DOCS / "research" / "leaderboard.md"
 EXECUTED = [README, *PAGES]
 """The documents whose sessions run."""
 FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
@@ -58,10 +60,7 @@ OPTIONS = {
 
 
 def text_of(document: Path) -> str:
-    text = document.read_text("utf-8")
-    if document.name == "upgrading.md":  # the first cells of its tables have names of former versions
-        text = re.sub(r"^\|[^|\n]*\|", "|", text, flags=re.MULTILINE)
-    return text
+    return document.read_text("utf-8")
 
 
 def code(document: Path) -> Iterator[str]:
@@ -137,17 +136,44 @@ def test_the_blocks_of_the_readme_run_unless_they_install_or_have_files_of_the_r
         assert re.fullmatch(r"((make|pip install|capfst (recase|batch|train)) .*\n)+", block), block
 
 
+def leaderboard() -> dict[str, tuple[str, str, str, str]]:
+    """Return what each program was trained on, its F1 on WikiText-2 and EWT (test), and its tokens/s."""
+    table = text_of(LEADERBOARD).partition("<!-- leaderboard -->\n")[2].partition("\n\n")[0]
+    head, _, *rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines())
+    trained, rate = head.index("trained on"), head.index("tokens/s")
+    texts = [head.index(name) for name in ("wikipedia_wikitext2_test", "web_ewt_test")]
+    return {row[0]: (row[trained], *(row[text].split(" / ")[1] for text in texts), row[rate]) for row in rows}
+
+
 def test_the_table_of_the_readme_is_that_of_the_leaderboard():
-    points = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["points"]
-    leaderboard = [(f"{f1:.2f}", f"{rate:,.0f}") for _, rate, f1 in points(text_of(DOCS / "compare.md"))]
-    rows = re.findall(r"^\| \w[^|]* \| ([\d.]+) \| ([\d,]+) \|$", text_of(README), re.MULTILINE)
+    known = leaderboard()
+    rows = re.findall(r"^\| (\w[^|]*) \| ([^|]*) \| ([\d.]+) \| ([\d,]+) \|$", text_of(README), re.MULTILINE)
+    assert len(rows) == 3
+    for title, trained, f1, rate in rows:
+        assert (known[title][1], known[title][3]) == (f1, rate)
+        assert known[title][0] == "0.8 M words" and (trained == "the same" or trained.startswith("0.8 M words"))
+    assert f"an F1 of {known['capfst, en'][1]}" in text_of(README)
+
+
+def test_the_table_of_accuracy_is_that_of_the_leaderboard():
+    known = leaderboard()
+    row = r"^\| (\w[^|]*) \| [^|]* \| ([\d.]+) \| ([\d.]+) \| ([\d,]+) \|$"
+    rows = re.findall(row, text_of(DOCS / "accuracy.md"), re.MULTILINE)
     assert len(rows) > 5
-    assert set(rows) <= set(leaderboard)
+    assert {title: tuple(figures) for title, *figures in rows} == {title: known[title][1:] for title, *_ in rows}
+
+
+def test_the_speeds_of_accuracy_are_those_of_the_benchmark():
+    page, figures = text_of(DOCS / "accuracy.md"), text_of(DOCS / "research" / "figures.md")
+    rows = re.findall(r"^\| (\d+ M n-grams, .*?) \| (\d) \| ([\d,]+) \| .*? \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert len(rows) == 5
+    for title, cores, rate, f1 in rows:
+        assert re.search(rf"^\| capfst, {title} \| {cores} \| {rate} \| .* \| {f1} \|$", figures, re.MULTILINE)
 
 
 def test_the_picture_of_peers_is_drawn_from_the_leaderboard():
     draw = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["picture"]
-    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(DOCS / "compare.md"))
+    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(LEADERBOARD))
 
 
 def messages() -> Iterator[str]:
@@ -247,12 +273,18 @@ def test_the_page_of_models_has_the_scores_and_limits_of_their_cards(name):
         assert f"| `{row['text']}` | {row['accuracy']:.2f} | {row['f1']:.2f} | {row['cer']:.2f} |" in page
     plain = re.sub(r"\]\([^)]*\)|[`[]", "", page)
     assert [limit for limit in card["limits"] if limit not in plain] == []
-    assert [each["origin"] for each in card["sources"] if each["origin"].lower() not in page.lower()] == []
+    assert all(each["origin"] and each["license"] for each in card["sources"])  # which the page names the card for
 
 
 def test_the_navigation_has_each_page_once_and_no_others():
     navigation = re.findall(r"^ +- [^:\n]+: (\S+\.md)$", text_of(ROOT / "mkdocs.yml"), re.MULTILINE)
     assert sorted(navigation) == [page.name for page in PAGES]
+
+
+@pytest.mark.parametrize("document", RESEARCH, ids=lambda path: path.name)
+def test_research_says_at_which_commit_it_was_measured(document):
+    first = text_of(document).partition("\n\n")[2].partition("\n\n")[0]
+    assert re.fullmatch(r"\*Measured (at|at or before) commit [0-9a-f]{7} \(.*\).*\.\*", first)
 
 
 def test_each_example_is_used():

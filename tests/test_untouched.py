@@ -1,4 +1,4 @@
-"""Test protected text: the examples of docs/recase.md pass through unchanged, and similar text does not."""
+"""Test protected text: the examples of docs/protected-text.md pass through unchanged, and similar text does not."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,8 @@ from support.models import build
 
 from capfst.recaser import Recaser
 
-PAGE = (Path(__file__).parent.parent / "docs" / "recase.md").read_text("utf-8")
-SECTION = PAGE.split("## What passes untouched\n")[1].split("\n## ")[0]
+PAGE = (Path(__file__).parent.parent / "docs" / "protected-text.md").read_text("utf-8")
+SECTION = PAGE.split("## Protected spans\n")[1].split("\n## ")[0]
 ROW = re.compile(r"^\| (?!what |---)[^|]+ \| (.*) \|$", re.MULTILINE)
 EXAMPLES = [example for row in ROW.findall(SECTION) for example in re.findall("`([^`]+)`", row)]
 FRAMES = [

@@ -270,9 +270,12 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
 def has_lost_contrast(
     buf: npt.NDArray[np.uint8], words: Words, recased: npt.NDArray[np.uint8], has_capital: bool
 ) -> npt.NDArray[np.int64]:
-    """Return the numbers of the lines that have small and capital letters before recasing, but not after it; and of
-    those with many capitals, and short ones with other letters than ASCII, whose evidence may change with one word.
-    Only ASCII letters count. has_capital: whether lines without capitals count as having some."""
+    """Return the numbers of the lines that may have to be recased again, because their case may no longer be evidence.
+
+    These are lines that have lowercase and capital letters before recasing, but not after it. They are also lines with
+    many capitals, and short ones with letters beyond ASCII, where one changed word may change the evidence. Only ASCII
+    letters count. has_capital: whether lines without capitals count as having some.
+    """
     ends = np.append(words.starts[words.token_types == NEWLINE], buf.size)
     numbers = np.empty(len(ends), np.int64)
     return numbers[: _find_lost(buf, ends, recased, has_capital, numbers)]

@@ -4,14 +4,17 @@ In: the written shapes of a line's words (casing/written.py), and ln p of their 
 evidence, ln P(written shape | true shape) up to a constant, which is added to ln p, so that the search weighs all
 evidence at once. noise.py learns it.
 
-How reliable the written case is depends on the *style* of the line, which the words show whose shape the context model
-is certain of: how many of the expected capitals are missing, and how many words that should be in lower case have a
-capital (in Title Case nearly all of them, even the most frequent words). Besides the line's other words, those of the
-first lines of the text count. Further, a capital is more reliable next to words in which one is expected.
+How reliable the written case is depends on the *style* of the line: how many of the expected capitals are missing, and
+how many words that should be in lower case have a capital (in Title Case nearly all of them, even the most frequent
+words). The style is found from the words whose shape the context model is certain of, in the line and in the first
+lines of the text. A capital is also more reliable next to words in which one is expected.
 
-Lines without small letters are no evidence, nor are lines without capitals, unless the text has had some, nor are words
-that begin with a capital in lines in Title Case. At the start of a sentence a capital may come from the position, so
-that LOWER and CAPITALIZED are no evidence against each other.
+Ignored:
+
+* lines without lowercase letters;
+* lines without capitals, unless the text has had some;
+* words that begin with a capital in lines in Title Case;
+* the difference between LOWER and CAPITALIZED at the start of a sentence, where the capital may come from the position.
 
 The evidence depends on the written case only through the row of a word, and ln p does not depend on it.
 """

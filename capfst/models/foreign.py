@@ -23,10 +23,15 @@ from capfst.text.facts import rows
 ENOUGH = 1 << 15
 """Bytes of text that suffice, a few thousand words."""
 
-# Of the words of 200 lines of English, at most 0.7 % are in the list of another language; of those of 200 lines in that
-# language, 4 to 29 %, and 3 % of French addresses. Lists of names have up to 14 %, but at most 4 different ones.
-# A line is shorter than a list: of 13,826 single lines of English with five words or more, one has as many different
-# ones as `_least_words` wants, and it is in French; of lines in the languages of the model `multi`, 56 to 87 %.
+# The fraction of words that are in the list of another language:
+#
+#     200 lines of English                  at most 0.7 %
+#     200 lines in that language            4 to 29 %
+#     French addresses                      3 %
+#     lists of names                        up to 14 %, but at most 4 different words
+#
+# Of 13,826 single lines of English with five words or more, one has as many different words as `_least_words` requires,
+# and it is in French; of such lines in the languages of the model `multi`, 56 to 87 % do.
 _LEAST_SHARE = 0.035
 _SHORTEST = 5  # words
 _TIMES = 2  # as many as of any language that the model knows

@@ -3,9 +3,9 @@
 In: the words of a text with their arc costs, and the classes of words in the context model. Out: the same costs, in
 which
 
-* `v.` prefers lower case between two words, unless the first is a given name. After the number of *Henry V.* a sentence
-  may begin: there a word of lower case follows that often begins sentences;
-* `ms` prefers *Ms* to *MS* before a given name or surname. The LM has it nearly always with a period.
+* `v.` prefers lower case between two words, unless the first is a given name. After the number of *Henry V.*, a
+  sentence may begin if the next word is in lower case and a frequent sentence starter;
+* `ms` prefers *Ms* to *MS* before a given name or surname. The LM nearly always has it with a period.
 
 The class of given names is that of initials (*A.*), because the same words come before and after them; that of surnames
 is the class of *Smith* and *Jones*.
@@ -103,7 +103,7 @@ def _change(
     arc_costs: F32Array,
     options: F32Matrix,
 ) -> None:
-    """Do the same for the words `found`, whose first arc costs are at `arcs`."""
+    """Change the costs of the words `found`, which are *v.* or *ms*. arcs: the positions of their first arc costs."""
     for k in range(found.size):
         i = found[k]
         if i + 1 == words.starts.size or words.token_types[i + 1] > COMPOUND:

@@ -2,11 +2,11 @@
 
 Training text has *My*, *Please* and *Thank* almost only at the start of sentences, and after a name, without a mark
 between them, only in titles. In speech without punctuation, sentences begin anywhere (*apple inc my name is john*), and
-these words would get a capital that nobody asked for.
+these words would get an unwanted capital.
 
 In: the words of a text with their arc costs. Out: the same costs, changed in lines of at least LEAST words without
-punctuation, so that the LM decides with a preference for lower case. The LM also tells which words these are: they
-begin sentences more often than they occur elsewhere, but after a comma they are mostly in lower case.
+punctuation, so that the LM decides with a preference for lower case. The LM also selects these words: they begin
+sentences more often than they occur elsewhere, but are mostly in lower case after a comma.
 """
 
 from __future__ import annotations

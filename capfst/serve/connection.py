@@ -1,5 +1,5 @@
-"""A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request,
-and for a client that does not read.
+"""A connection with limits of time and size. Uvicorn's would wait forever for the rest of a request, and for a client
+that does not read.
 
 In: bytes. Out: requests, as uvicorn's protocol passes them to the application, with their connection in their state.
 `Connection.look` ends connections that make no progress: with 408 if a request does not arrive, with 503 if its answer
@@ -20,9 +20,9 @@ from capfst.serve.answers import AGAIN, error_bytes
 from capfst.serve.waiting import Waiting
 
 LARGEST_HEAD = 1 << 16
-"""Bytes of a request before its body, and of what is no text in a body: extensions and trailers of chunks."""
+"""Bytes of a request before its body, and of the extensions and trailers of chunks in a body."""
 _PIECE = 1 << 12
-"""Bytes that are parsed at once, so that a head is known to be too long soon."""
+"""Bytes that are parsed at once, so that a head that is too long is detected soon."""
 MOST_WAITING = 32
 """Requests that a connection may send ahead."""
 _TOO_MANY = "too many connections. Try again later."
@@ -88,7 +88,7 @@ class Connection(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
 
     def send_400_response(self, msg: str) -> None:
-        self.refuse("invalid", 400, "this is not a request of HTTP/1.1. See /docs.")
+        self.refuse("invalid", 400, "this is not a valid HTTP/1.1 request. See /docs.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

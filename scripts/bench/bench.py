@@ -10,8 +10,8 @@ contenders alternate. Tokens are separated by white space in TEXT. Rates exclude
 line; `first line` is the time from the command's start to its first line of output. On a machine with other load, use
 --cpu-time. Without --kenlm, KenLM is left out. scripts/bench/leaderboard.py compares capfst with other truecasers.
 
-Writes the results as JSON, from which scripts/bench/tables.py makes the table and the chart of docs/figures.md, and
-prints the table.
+Writes the results as JSON, from which scripts/bench/tables.py makes the table and the chart of
+docs/research/figures.md, and prints the table.
 """
 
 from __future__ import annotations

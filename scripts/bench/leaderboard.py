@@ -15,7 +15,8 @@ Times are the least processor times of several runs of a whole command on one co
 as many copies of the longest TEXT as take two seconds, without the time for one line. Words that do not occur in the
 corpora are out of vocabulary, also for what was trained on other text.
 
-Writes the results as JSON, from which scripts/bench/tables.py makes the tables of docs/compare.md, and prints them.
+Writes the results as JSON, from which scripts/bench/tables.py makes the tables of docs/research/leaderboard.md, and
+prints them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Make the tables of the documentation from the results of benchmarks.
 
     \b
-    python scripts/bench/tables.py build/bench.json --document docs/figures.md --plot docs/images/bench.svg
-    python scripts/bench/tables.py build/bench.json build/phases.json --document docs/figures.md
-    python scripts/bench/tables.py build/leaderboard.json --document docs/compare.md
+    python scripts/bench/tables.py build/bench.json --document docs/research/figures.md --plot docs/images/bench.svg
+    python scripts/bench/tables.py build/bench.json build/phases.json --document docs/research/figures.md
+    python scripts/bench/tables.py build/leaderboard.json --document docs/research/leaderboard.md
 
 RESULTS are JSON files of bench.py, phases.py, load.py and leaderboard.py. Prints the tables as Markdown; with
 --document, writes each table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for the

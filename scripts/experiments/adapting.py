@@ -1,7 +1,7 @@
 """Adapt a model to 1,500 sentences of another kind of text, and measure how well held-out text of it is recased.
 
     \b
-    python scripts/experiments/adapting.py --document docs/experiments.md
+    python scripts/experiments/adapting.py --document docs/research/experiments.md
 
 The table has the F1 of four models, with `--sentence-case`: the base; a model of the sentences alone; the mixture of
 both (`capfst mix --tune`, on a tenth of the sentences); and the base adapted to the sentences (`capfst train --base`).

@@ -1,8 +1,8 @@
 """Restore the case of a translation with the help of its source (Wang, Knight & Marcu 2006).
 
     \b
-    python scripts/experiments/bilingual.py --document docs/experiments.md --plot docs/images/bilingual.svg
-    python scripts/experiments/bilingual.py --part ablation --document docs/experiments.md
+    python scripts/experiments/bilingual.py --document docs/research/experiments.md --plot docs/images/bilingual.svg
+    python scripts/experiments/bilingual.py --part ablation --document docs/research/experiments.md
 
 English–French and English–German software manuals, in both directions, tokenized and aligned by eflomal. Blocks of
 consecutive pairs are held out. All models are trained on the other blocks:

@@ -1,7 +1,7 @@
 """Measure how well `capfst train --restore diacritics` restores diacritics, and `--restore both` also case.
 
     \b
-    python scripts/experiments/diacritics.py --document docs/research-languages.md
+    python scripts/experiments/diacritics.py --document docs/research/languages.md
 
 Prints a table of word accuracy (the fraction of words, separated by spaces, that are right) of the text without
 diacritics (and case) as it is; with each word in its most frequent form; restored by the LM alone, and with context.

@@ -1,7 +1,7 @@
 """Measure how each kind of text is cased (Lita et al. 2003, Figure 2), and how well it is recased (their Figure 3).
 
     \b
-    python scripts/experiments/kinds_of_text.py --plot docs/images/kinds.svg --document docs/experiments.md
+    python scripts/experiments/kinds_of_text.py --plot docs/images/kinds.svg --document docs/research/experiments.md
 
 A model of the bundled model's sources (at most 200,000 lines of each, without the parts that are tested here) recases
 the lowercase of each kind of text at each level. Tables give accuracy, F1 and CER with 95 % intervals over lines, which

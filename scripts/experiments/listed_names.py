@@ -1,7 +1,7 @@
 """Measure the gain from names that the user lists: capitalization errors without and with `words`.
 
     \b
-    python scripts/experiments/listed_names.py --document docs/figures.md
+    python scripts/experiments/listed_names.py --document docs/research/figures.md
 
 The text is what was said in thirty earnings calls (Earnings-21), in lower case, with punctuation and without. Each
 call's own names are listed, in the case of the reference: people, organizations, products, places and the like, as the

@@ -3,7 +3,7 @@ detecting the language of each line.
 
     \b
     python scripts/data/word_lists.py de en es fr it nl pt tr -o words
-    python scripts/experiments/multilingual.py words --document docs/research-languages.md
+    python scripts/experiments/multilingual.py words --document docs/research/languages.md
 
 WORDS is a folder of word lists. The tables, with sentence case restored, are of held-out lines: the language's `test`
 text, or, for Turkish, which has none, the last tenth of each training text.

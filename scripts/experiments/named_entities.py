@@ -1,7 +1,7 @@
 """Tag named entities in recased text with a tagger trained on true case (Lita et al. 2003, Table 2).
 
     \b
-    python scripts/experiments/named_entities.py --document docs/experiments.md
+    python scripts/experiments/named_entities.py --document docs/research/experiments.md
 
 A tagger (a linear-chain conditional random field) is trained on text in true case, and tested on other text in true
 case, in lower case, and recased from lower case by each level of the bundled model. An entity is right if it has the

@@ -1,7 +1,7 @@
 """Measure punctuation restored by an n-gram LM (Gravano, Jansche & Bacchiani 2009) and by a log-linear model.
 
     \b
-    python scripts/experiments/punctuation.py --document docs/research-punctuation.md
+    python scripts/experiments/punctuation.py --document docs/research/punctuation.md
 
 Prints precision, recall and F1 of commas, periods (with `!` and `;`) and question marks on the reference words of
 IWSLT 2011 (TED talks, no line ends), by system. All are trained on texts of `train`: first on general ones, then on

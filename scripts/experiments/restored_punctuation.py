@@ -1,7 +1,7 @@
 """Measure the punctuation that a model restores, and the case of text with it.
 
     \b
-    python scripts/experiments/restored_punctuation.py --document docs/research-punctuation.md
+    python scripts/experiments/restored_punctuation.py --document docs/research/punctuation.md
 
 Two models learn punctuation, one of them also from TED talks (the development set of IWSLT 2012, three times); they are
 kept in build/punctuation. Precision, recall and F1 of commas (with colons and dashes), periods (with `!` and `;`) and

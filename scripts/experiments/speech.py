@@ -1,7 +1,7 @@
 """Restore the case of recognizers' output (Beaufays & Strope 2013, Table 1, §6.3; Lita et al. 2003, Table 3).
 
     \b
-    python scripts/experiments/speech.py --document docs/experiments.md --plot docs/images/recognition.svg
+    python scripts/experiments/speech.py --document docs/research/experiments.md --plot docs/images/recognition.svg
 
 Real recognizers: thirty earnings calls (Earnings-21), transcribed by seven recognizers. Word error rate (WER) and
 capitalization error rate (CER) are those of `capfst score --align`, on pieces with about 500 words in common, for

@@ -1,7 +1,7 @@
 """Measure how many words a stream must look ahead: words that are recased one by one, compared with whole lines.
 
     \b
-    python scripts/experiments/streams.py --document docs/figures.md
+    python scripts/experiments/streams.py --document docs/research/figures.md
 
 Texts: sentences of the web and of Wikipedia, and turns of earnings calls (Earnings-21) of up to 2,000 words; in lower
 case, with punctuation and `--sentence-case`, and without both. Without punctuation, capitals that only mark the first

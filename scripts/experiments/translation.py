@@ -1,7 +1,7 @@
 """Measure machine translation in BLEU before and after its case is restored (Lita et al. 2003, Table 1).
 
     \b
-    python scripts/experiments/translation.py --document docs/experiments.md
+    python scripts/experiments/translation.py --document docs/research/experiments.md
 
 Apertium translates held-out blocks of manuals: Spanish to English, English to Spanish, French to Spanish. BLEU
 (sacrebleu) measures its lowercased output in these casings:

@@ -1,4 +1,4 @@
-"""Draw docs/images/peers.svg, accuracy against speed, from the leaderboard in docs/compare.md.
+"""Draw docs/images/peers.svg, accuracy against speed, from the leaderboard in docs/research/leaderboard.md.
 
 python scripts/maintain/draw_peers.py
 """
@@ -17,7 +17,7 @@ LEFT_OF_POINT = {"capfst, LM alone", "capfst, multi", "character BiLSTM"}
 
 
 def main() -> None:
-    PICTURE.write_text(picture((DOCS / "compare.md").read_text("utf-8")), "utf-8")
+    PICTURE.write_text(picture((DOCS / "research" / "leaderboard.md").read_text("utf-8")), "utf-8")
 
 
 def picture(page: str) -> str:

@@ -1,4 +1,4 @@
-"""Draw docs/images/sizes.svg, accuracy against model size, from the tables in docs/figures.md.
+"""Draw docs/images/sizes.svg, accuracy against model size, from the tables in docs/research/figures.md.
 
     python scripts/maintain/draw_sizes.py
 
@@ -19,7 +19,7 @@ Points = list[tuple[float, float]]
 
 
 def main() -> None:
-    PICTURE.write_text(picture((DOCS / "figures.md").read_text("utf-8")), "utf-8")
+    PICTURE.write_text(picture((DOCS / "research" / "figures.md").read_text("utf-8")), "utf-8")
 
 
 def picture(page: str) -> str:

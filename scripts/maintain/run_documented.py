@@ -38,8 +38,8 @@ from capfst.text.unicode import lower_bytes
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
 PAGES = (
-    *("docs/experiments.md", "docs/figures.md", "docs/research-languages.md", "docs/research-punctuation.md"),
-    *("docs/compare.md", "docs/service.md", "scripts/experiments/README.md"),
+    *(f"docs/research/{page}.md" for page in ("experiments", "figures", "languages", "punctuation")),
+    *("docs/research/leaderboard.md", "docs/service.md", "scripts/experiments/README.md"),
 )
 OF_CAPFST = PAGES[:4]
 """The pages of which commands of capfst are run, too."""

@@ -1,4 +1,4 @@
-"""The pictures drawn from pyproject.toml and from the tables of docs/figures.md are up to date."""
+"""The pictures drawn from pyproject.toml and from the tables of docs/research/figures.md are up to date."""
 
 import runpy
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_the_layers_are_those_of_the_contract():
 
 def test_the_sizes_are_those_of_the_tables():
     script = runpy.run_path(str(MAINTAIN / "draw_sizes.py"))
-    page = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    page = (ROOT / "docs" / "research" / "figures.md").read_text("utf-8")
     assert len(script["bundled"](page)) == 2
     assert len(script["benchmark"](page, "and context")) == len(script["benchmark"](page, "LM alone")) >= 3
     assert script["picture"](page) == script["PICTURE"].read_text("utf-8"), "run scripts/maintain/draw_sizes.py"

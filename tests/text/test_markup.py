@@ -82,7 +82,7 @@ def letters(text: str) -> list[str]:
 
 
 def pages() -> list[Path]:
-    return [page for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")) if page.name != "index.md"]
+    return [page for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if page.name != "index.md"]
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

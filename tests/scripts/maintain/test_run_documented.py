@@ -12,7 +12,7 @@ SCRIPTS = [
     path.relative_to(ROOT).as_posix()
     for folder in ("experiments", "bench")
     for path in sorted((ROOT / "scripts" / folder).glob("*.py"))
-    if path.name != "peer.py"  # which leaderboard.py runs
+    if path.name not in ("peer.py", "against.py")  # which leaderboard.py runs, and which needs another revision
 ]
 COMMANDS = [command.text for section in run_documented.by_section(ROOT) for command in section]
 PAGE = """\
