@@ -9,6 +9,7 @@ An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit`
 
 from capfst.exceptions import CapfstError
 from capfst.kernels.memory import (
+    add_rows,
     copy_bytes,
     count_ones,
     fence,
@@ -18,6 +19,8 @@ from capfst.kernels.memory import (
     part,
     prefetch,
     put_eight,
+    read_gates,
+    round_tile,
 )
 
 try:
@@ -26,5 +29,5 @@ except ImportError as error:
     raise CapfstError(f"capfst is not built ({error}). Run `make kernels` in a checkout, or `pip install .`") from error
 
 __all__ = ["Kernel", "allocating", "inlined", "inner", "inner_allocating", "kernel", "outlined"]
-__all__ += ["copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals", "multiply_tile"]
-__all__ += ["part", "prefetch", "put_eight"]
+__all__ += ["add_rows", "copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals", "multiply_tile"]
+__all__ += ["part", "prefetch", "put_eight", "read_gates", "round_tile"]

@@ -75,14 +75,13 @@ def test_a_line_of_several_blocks(network: Network) -> None:
 def test_gradients(network: Network) -> None:
     text = random_text(5, 64)
     text.rows[30:34], text.marks[30:34] = -1, IGNORED
-    flat = np.concatenate([array.ravel() for layer in (*network.layers, network.early) for array in layer]).astype(
+    flat = np.concatenate([array.ravel() for layer in network.layers for array in layer]).astype(
         np.float32
     )
     assert flat.size == N_WEIGHTS
-    layers, early = layers_of(flat)
-    network = network._replace(layers=layers, early=early)
-    stretch = Stretch(64)
-    of_embedded = stretch.learn(text, network, 1.0).copy()
+    network = network._replace(layers=layers_of(flat))
+    stretch = Stretch()
+    of_words = stretch.learn(text, network, 1.0)
     gradient = stretch.gradient.copy()
 
     def numeric(array: npt.NDArray[np.float32], index: object) -> float:
@@ -95,15 +94,14 @@ def test_gradients(network: Network) -> None:
         return (losses[0] - losses[1]) / (2 * step)
 
     random = np.random.default_rng(6)
-    layers, early = layers_of(np.arange(N_WEIGHTS, dtype=np.float32))
-    for layer in (*layers, early):
+    for layer in layers_of(np.arange(N_WEIGHTS, dtype=np.float32)):
         for places in layer:
             some = random.choice(places.ravel().astype(np.int64), 8)
             index = some[np.abs(gradient[some]).argmax()]
             assert gradient[index] == pytest.approx(numeric(flat, index), rel=0.1, abs=0.01)
     for t in (0, 29, 34, 63):
-        assert of_embedded[text.rows == text.rows[t], 7].sum() == pytest.approx(
+        assert of_words.gradients[of_words.rows == text.rows[t], 7].sum() == pytest.approx(
             numeric(network.words, (text.rows[t], 7)), rel=0.1, abs=0.01
         )
     again = stretch.learn(text, network, 0.5)
-    assert np.allclose(again, of_embedded / 2, atol=1e-6)
+    assert np.allclose(again.gradients, of_words.gradients / 2, atol=1e-6)
