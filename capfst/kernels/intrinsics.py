@@ -121,8 +121,8 @@ def _call(builder: Any, name: str, *arguments: Any) -> Any:
 
 
 def _byte_products(builder: Any, left: Any, right: Any) -> Any:
-    """Return left[2k] right[2k] + left[2k + 1] right[2k + 1] in 16 bits, which saturate: an instruction on x86. The items
-    of `left` have no sign."""
+    """Return left[2k] right[2k] + left[2k + 1] right[2k + 1] in 16 bits, which saturate: an instruction on x86. The
+    items of `left` have no sign."""
     factors = zip(_every_other(builder, left), _every_other(builder, right), strict=True)
     even, odd = (builder.mul(builder.zext(a, _PRODUCTS), builder.sext(b, _PRODUCTS)) for a, b in factors)
     total = _call(builder, "smin", builder.add(even, odd), _all(32767, _PRODUCTS))

@@ -14,7 +14,8 @@ AnyArray = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
 TILE_ROWS, TILE_COLUMNS, TILE_INPUTS = 4, 8, 16
-"""What `multiply_tile` keeps in the registers of a processor with vectors of 256 bits, and how much it reads at once."""
+"""What `multiply_tile` keeps in the registers of a processor with vectors of 256 bits, and the inputs that it reads at
+once."""
 REAL_COLUMNS = 16
 """The columns of `multiply_reals`, which has as many rows as `multiply_tile`."""
 LANES = 16
@@ -57,8 +58,8 @@ def multiply_tile(
 ) -> None:
     """Write the products of TILE_ROWS rows with TILE_COLUMNS columns to sums, int32[TILE_ROWS TILE_COLUMNS].
 
-    left: int8, 0 … 127, whose rows, of `size` items, begin at row and then every stride items. right: int8, −31 … 31, at
-    begin: [size / 4, TILE_COLUMNS, 4], the items of four rows side by side. The size is a multiple of TILE_INPUTS.
+    left: int8, 0 … 127, whose rows, of `size` items, begin at row and then every stride items. right: int8, −31 … 31,
+    at begin: [size / 4, TILE_COLUMNS, 4], the items of four rows side by side. The size is a multiple of TILE_INPUTS.
     """
     rows = np.stack([left.ravel()[row + k * stride :][:size] for k in range(TILE_ROWS)]).astype(np.int32)
     columns = right.ravel()[begin:][: size * TILE_COLUMNS].reshape(-1, TILE_COLUMNS, 4).astype(np.int32)

@@ -208,12 +208,14 @@ class OfWords(NamedTuple):
 
 
 class Stretch:
-    """Memory for the gradients of one stretch: those of the dense layers, and of the words."""
+    """Memory for what is learned from one stretch of n words: gradients of the dense layers, and of the words."""
 
-    def __init__(self) -> None:
+    def __init__(self, n: int) -> None:
         self.gradient = np.empty(N_WEIGHTS, np.float32)
         self._of_layers = layers_of(self.gradient)
         self._sums = np.empty(_TILE, np.float32)
+        width = max(len(layer.weights) // EMBEDDING * layer.weights.shape[1] for layer in self._of_layers[:2])
+        self._memory = np.empty(_in_tiles(n + 1) * width, np.float32)  # new memory for each stretch is slow
 
     def _dense(self, x: F32, layer: Dense) -> F32:
         """Return x · weights + bias."""
@@ -227,11 +229,18 @@ class Stretch:
         above.sum(0, out=of_layer.bias)
         _add_back(above, np.ascontiguousarray(layer.weights.T), self._sums, x.shape[1], below.reshape(-1))
 
+    def _products(self, embedded: F32, layer: Dense) -> tuple[F32, F32]:
+        """Return the weights of each place, and memory for the products of the words with these."""
+        weights = layer.weights.reshape(-1, EMBEDDING, layer.weights.shape[1])
+        shape = len(weights), len(embedded), weights.shape[2]
+        return weights, self._memory[: shape[0] * shape[1] * shape[2]].reshape(shape)
+
     def _add_words(self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: Dense) -> F32:
         """Return the sums of the products of the words in each window, which begins `first` words later than
         `numbers`."""
-        weights = layer.weights.reshape(-1, EMBEDDING, layer.weights.shape[1])
-        products = np.stack([self._dense(embedded, Dense(of_place, np.zeros_like(layer.bias))) for of_place in weights])
+        weights, products = self._products(embedded, layer)
+        for of_place, place in zip(weights, products, strict=True):
+            _multiply(embedded.ravel(), EMBEDDING, of_place, np.zeros_like(layer.bias), self._sums, place)
         result = np.empty((len(numbers) - BACK - AHEAD + 1, weights.shape[2]), np.float32)
         _add_places(products, numbers, first, layer.bias, result)
         return result
@@ -241,10 +250,9 @@ class Stretch:
         of_embedded: F32,
     ) -> None:  # fmt: skip
         """Fill in the gradient of a layer of windows, and add that of the embeddings."""
-        weights, of_weights = (each.weights.reshape(-1, EMBEDDING, above.shape[1]) for each in (layer, of_layer))
-        products = np.empty((len(weights), len(embedded), above.shape[1]), np.float32)
+        weights, products = self._products(embedded, layer)
+        of_weights, bias = of_layer.weights.reshape(weights.shape), np.empty_like(layer.bias)
         _spread_places(above, numbers, first, products)
-        bias = np.empty_like(of_layer.bias)
         for of_place, gradient, of_products in zip(weights, of_weights, products, strict=True):
             self._back(embedded, Dense(of_place, bias), Dense(gradient, bias), of_products, of_embedded)
         above.sum(0, out=of_layer.bias)

@@ -143,7 +143,7 @@ def learn(
     )
     dense = _DenseLayers(random)
     network = Network(words.weights, classes.weights, endings.weights, class_of, dense.layers)
-    stretches = [Stretch() for _ in range(BATCH)]
+    stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for number, (rate, parts) in enumerate(chain.from_iterable(_steps(stage, random) for stage in stages), 1):
             rate *= min(1, number / WARM_UP)

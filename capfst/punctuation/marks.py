@@ -18,7 +18,7 @@ from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
 from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, SIZES, Rounded, RoundedDense
-from capfst.punctuation.pauses import BIASES, ranges_of
+from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
 from capfst.text.given import read
@@ -138,7 +138,7 @@ class Punctuator:
         gaps = gaps._replace(ends=text.offsets(gaps.ends))
         scores = self.scores(gaps)
         if pauses.ends.size:
-            scores += BIASES[ranges_of(gaps.ends, pauses)]
+            scores += biases(lengths_of(gaps.ends, pauses))
         marks = decided(scores, self._bias)
         chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
         return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])

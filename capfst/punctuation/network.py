@@ -21,7 +21,7 @@ which is of these gaps alone: the gap before t is the one in doubt before it.
 f does not depend on s, so all matrix products are computed for many words at once, as in quasi-recurrent networks
 (Bradbury, Merity, Xiong & Socher 2017); those of the embeddings need to be computed only once for each word that there
 is. q is like tanh, but exact in integers. The weights are learned with 32 bits; in a model's file, those of
-embeddings have 8, and the others 6.
+embeddings have 7, and the others 6.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DOUBT = 4.0
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
 
-_LARGEST_BYTE = 127
+_LARGEST_EMBEDDED = 63
 _LARGEST_WEIGHT = 31  # of dense layers: products of four are summed in 16 bits
 
 
@@ -97,10 +97,6 @@ class RoundedDense(NamedTuple):
     units: F32Array  # [outputs]: the value of 1 among the weights of an output
     bias: F32Array  # [outputs]
 
-    def dense(self) -> Dense:
-        """Return the layer as it was before, but for the rounding."""
-        return Dense(self.weights * self.units, self.bias)
-
 
 class Rounded(NamedTuple):
     """The network with weights of few bits."""
@@ -124,7 +120,7 @@ class Network(NamedTuple):
         """Return the network with weights of few bits. ending_of: int32[rows], of which the first is not used."""
         words = self.words + self.classes[self.class_of]
         embedded = words[1:] + self.endings[ending_of[1:]], words[0] + self.endings
-        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_BYTE or 1.0
+        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_EMBEDDED or 1.0
         known, rare = (_bytes(each, unit) for each in embedded)
         return Rounded(known, rare, unit, tuple(map(_rounded, self.layers)))
 

@@ -47,6 +47,7 @@ from capfst.punctuation.network import (
 )
 
 _ONE, _MOST = 32, 127  # 1 and the largest number, in 8 bits; `read_gates` expects this 1
+_ZERO = 64  # 0 in embeddings
 _BLOCK = 1024  # words that are read at once
 _OVERLAP = 64  # words on each side of a part of a longer line that are read with it
 _N_MARKS = len(MARKS)
@@ -58,34 +59,32 @@ _N_PRODUCTS = _FIRST_GATES + _NEAR * _GATES1
 
 
 class Packed(NamedTuple):
-    """A dense layer for `multiply_tile`: x → sums · units + bias, where 1 is _ONE."""
+    """A dense layer for `multiply_tile`: sums · units + bias is its result, where 1 is _ONE."""
 
     weights: I8Array  # [outputs / TILE_COLUMNS, inputs / 4, TILE_COLUMNS, 4]
     units: F32Array  # [outputs]
     bias: F32Array  # [outputs]
 
     @classmethod
-    def of(cls, layer: RoundedDense, n_states: int = 0, n_outputs: int | None = None) -> Packed:
-        """Return a layer, of which only the first outputs are wanted. Its last inputs are states, of which −1 … 1 is
-        0 … 2 _ONE."""
-        weights, units, bias = (each[..., :n_outputs] for each in layer)
+    def of(cls, layer: RoundedDense, n_shifted: int = 0, zero: int = _ONE, one: float = _ONE) -> Packed:
+        """Return a layer, in tiles. Of its inputs, 1 is `one`, and 0 is
+        `zero` for the last n_shifted of them."""
+        weights, units, bias = layer
+        units = units * np.float32(_ONE / one)
+        shift = units * (zero * weights[len(weights) - n_shifted :].sum(0, dtype=np.float32))
         tiles = weights.reshape(len(weights) // 4, 4, -1, TILE_COLUMNS).transpose(2, 0, 3, 1)
-        zero = units * weights[len(weights) - n_states :].sum(0, dtype=np.float32)
-        return cls(tiles.ravel(), units, np.float32(_ONE) * (bias - zero))
+        return cls(tiles.ravel(), units, np.float32(_ONE) * bias - shift)
 
 
 class Scorer(NamedTuple):
     """The network as the kernels read it."""
 
-    embedded: F32Matrix  # [vectors, EMBEDDING]
-    window: F32Matrix  # [(BACK + AHEAD) EMBEDDING, WINDOW]
-    near: F32Matrix  # [_NEAR EMBEDDING, _GATES1]
-    window_bias: F32Array  # [WINDOW]
-    near_bias: F32Array  # [_GATES1]
-    products: I8Matrix  # [vectors, _N_PRODUCTS]: of the vectors with `window` and with `near`, place by place; at the
-    # first place, with the bias
-    is_filled: U8Array  # [vectors]: whether these are known
-    early: Packed
+    embedded: I8Matrix  # [vectors, EMBEDDING]: the vectors, at a multiple of TILE_ROWS; 0 is _ZERO
+    words: Packed  # makes `products`
+    products: I8Matrix  # [vectors, _N_PRODUCTS]: of the vectors with A, and with F and C of the first reading, place by
+    # place; with the biases at the first ones
+    is_filled: U8Array  # [vectors / TILE_ROWS]: whether these are known
+    early: Packed  # as of `output`, only the first tile is used
     result1: Packed
     gates2: Packed
     result2: Packed
@@ -104,51 +103,38 @@ class Buffers(NamedTuple):
     h3: I8Matrix
     scores: F32Matrix
     sums: I32Array
-    totals: F32Array
 
     @classmethod
     def of(cls, n_words: int) -> Buffers:
         """Allocate them for blocks of a text of so many words."""
         n = min(n_words, _BLOCK + 2 * _OVERLAP) + TILE_ROWS
         h1, gates, h2, h3 = (
-            np.empty((n, width), np.int8)
-            for width in (WINDOW + 2 * UNITS1, 4 * UNITS2, RESULT1 + 2 * UNITS2, RESULT2)
+            np.empty((n, width), np.int8) for width in (WINDOW + 2 * UNITS1, 4 * UNITS2, RESULT1 + 2 * UNITS2, RESULT2)
         )
         states, scores = np.empty(max(UNITS1, UNITS2), np.int16), np.empty((n, _N_MARKS), np.float32)
         begins, rows = np.empty(n, np.bool_), np.empty(n, np.int64)
-        sums, totals = np.empty(TILE_ROWS * TILE_COLUMNS, np.int32), np.empty(max(WINDOW, _GATES1), np.float32)
-        return cls(h1, gates, states, begins, rows, h2, h3, scores, sums, totals)
+        sums = np.empty(TILE_ROWS * TILE_COLUMNS, np.int32)
+        return cls(h1, gates, states, begins, rows, h2, h3, scores, sums)
 
 
 @inner
-def _byte(x: f32) -> i8:
-    return i8(np.rint(max(f32(-_MOST), min(f32(_MOST), x))))
+def _apply(x: I8Matrix, n: i64, layer: Packed, least: i64, sums: I32Array, result: I8Matrix) -> None:
+    """Fill in the first columns of n rows of the result: x · weights + bias, or `least` where that is greater."""
+    size, stride, width = layer.weights.size // layer.units.size, x.shape[1], result.shape[1]
+    for column in range(0, layer.units.size, TILE_COLUMNS):
+        for row in range(0, n, TILE_ROWS):
+            multiply_tile(x, row * stride, stride, layer.weights, column * size, size, sums)
+            round_tile(sums, layer.units, layer.bias, column, least, result, row * width + column, width)
 
 
 @inner
-def _multiply(
-    vector: i64, scorer: Scorer, weights: F32Matrix, bias: F32Array, first: i64, totals: F32Array
-) -> None:
-    """Fill in the products of a vector with the weights of each place."""
-    width = weights.shape[1]
-    for place in range(len(weights) // EMBEDDING):
-        for k in range(width):
-            totals[k] = bias[k] if place == 0 else f32(0)
-        for d in range(EMBEDDING):
-            x, row = scorer.embedded[vector, d], place * EMBEDDING + d
-            for k in range(width):
-                totals[k] += x * weights[row, k]
-        for k in range(width):
-            scorer.products[vector, first + place * width + k] = _byte(totals[k] * f32(_ONE))
-
-
-@inner
-def _fill_products(vector: i64, scorer: Scorer, totals: F32Array) -> None:
-    """Fill in the products of a vector. Threads may do so at the same time: all write the same."""
-    _multiply(vector, scorer, scorer.window, scorer.window_bias, 0, totals)
-    _multiply(vector, scorer, scorer.near, scorer.near_bias, _FIRST_GATES, totals)
+def _fill_products(vector: i64, scorer: Scorer, sums: I32Array) -> None:
+    """Fill in the products of a tile of vectors. Threads may do so at the same time: all write the same."""
+    first = vector // TILE_ROWS * TILE_ROWS
+    vectors, products = scorer.embedded[first : first + TILE_ROWS], scorer.products[first : first + TILE_ROWS]
+    _apply(vectors, TILE_ROWS, scorer.words, -_MOST, sums, products)
     fence()
-    scorer.is_filled[vector] = 1
+    scorer.is_filled[vector // TILE_ROWS] = 1
 
 
 @inner
@@ -165,8 +151,8 @@ def _read_words(vectors: I32Array, at: I64Array, begin: i64, n: i64, scorer: Sco
     """Fill in h1, from the products of the words around each gap."""
     for k in range(at[begin] - BACK + 1, at[begin + n - 1] + AHEAD + 1):
         vector = i64(vectors[k])
-        if scorer.is_filled[vector] == 0:
-            _fill_products(vector, scorer, buffers.totals)
+        if scorer.is_filled[vector // TILE_ROWS] == 0:
+            _fill_products(vector, scorer, buffers.sums)
     products, h1, half = scorer.products, buffers.h1, _GATES1 // 2
     width = h1.shape[1]
     for direction in range(2):
@@ -181,9 +167,7 @@ def _read_words(vectors: I32Array, at: I64Array, begin: i64, n: i64, scorer: Sco
             column = _FIRST_GATES + direction * half
             add_rows(products, vectors, first + BACK - NEAR_BACK, _NEAR, column, _GATES1, half, buffers.gates, 0)
             keeps = 0 if buffers.begins[row + direction] else -1
-            read_gates(
-                buffers.gates, 0, UNITS1, keeps, buffers.states, h1, row * width + WINDOW + direction * UNITS1
-            )
+            read_gates(buffers.gates, 0, UNITS1, keeps, buffers.states, h1, row * width + WINDOW + direction * UNITS1)
 
 
 @inner
@@ -198,16 +182,6 @@ def _read_doubtful(n: i64, begins: BoolArray, buffers: Buffers) -> None:
                 buffers.gates, 4 * UNITS2 * row + 2 * column, UNITS2, keeps, buffers.states, h2,
                 row * h2.shape[1] + RESULT1 + column,
             )  # fmt: skip
-
-
-@inner
-def _apply(x: I8Matrix, n: i64, layer: Packed, least: i64, sums: I32Array, result: I8Matrix) -> None:
-    """Fill in the first columns of n rows of the result: x · weights + bias, or `least` where that is greater."""
-    size, stride, width = layer.weights.size // layer.units.size, x.shape[1], result.shape[1]
-    for column in range(0, layer.units.size, TILE_COLUMNS):
-        for row in range(0, n, TILE_ROWS):
-            multiply_tile(x, row * stride, stride, layer.weights, column * size, size, sums)
-            round_tile(sums, layer.units, layer.bias, column, least, result, row * width + column, width)
 
 
 @inner
@@ -240,9 +214,7 @@ def _find_doubtful(h1: I8Matrix, n: i64, scorer: Scorer, buffers: Buffers) -> i6
 
 
 @inner
-def _score_block(
-    vectors: I32Array, at: I64Array, begin: i64, end: i64, scorer: Scorer, buffers: Buffers
-) -> None:
+def _score_block(vectors: I32Array, at: I64Array, begin: i64, end: i64, scorer: Scorer, buffers: Buffers) -> None:
     """Fill in the scores of the words begin … end − 1, in the first rows of buffers.scores."""
     n_words = end - begin
     h1, h2, h3, sums, begins = buffers.h1, buffers.h2, buffers.h3, buffers.sums, buffers.begins
@@ -286,22 +258,30 @@ def _score(
 def scorer_of(network: Rounded) -> Scorer:
     """Return the network as the kernels read it."""
     padding = np.zeros((1, EMBEDDING), np.int8)
-    embedded = np.concatenate([padding, network.endings, network.words]) * np.float32(network.unit)
+    vectors = np.concatenate([padding, network.endings, network.words])
+    embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
     window, near, early, result1, gates2, result2, output = network.layers
+    places = RoundedDense(*(np.concatenate(each, -1) for each in zip(_places(window), _places(near), strict=True)))
     return Scorer(
         embedded,
-        window.dense().weights,
-        near.dense().weights,
-        window.bias,
-        near.bias,
+        Packed.of(places, EMBEDDING, _ZERO, 1 / network.unit),
         np.empty((len(embedded), _N_PRODUCTS), np.int8),
-        np.zeros(len(embedded), np.uint8),
-        Packed.of(early, 2 * UNITS1, TILE_COLUMNS),
+        np.zeros(len(embedded) // TILE_ROWS, np.uint8),
+        Packed.of(early, 2 * UNITS1),
         Packed.of(result1, 2 * UNITS1),
         Packed.of(gates2),
         Packed.of(result2, 2 * UNITS2),
-        Packed.of(output, 0, TILE_COLUMNS),
+        Packed.of(output),
     )
+
+
+def _places(layer: RoundedDense) -> RoundedDense:
+    """Return a layer of a window as one of each word in it, which has the outputs of all places."""
+    weights, units, bias = layer
+    places = weights.reshape(-1, EMBEDDING, len(units))
+    biases = np.zeros((len(places), len(units)), np.float32)
+    biases[0] = bias
+    return RoundedDense(np.concatenate(places, 1), np.tile(units, len(places)), biases.ravel())
 
 
 def score(
