@@ -41,12 +41,12 @@ BACK, AHEAD = 4, 4
 """Words of the window, before and after the gap."""
 NEAR_BACK, NEAR_AHEAD = 2, 2
 """Words that the gates of the first reading see."""
-EMBEDDING, WINDOW = 48, 128
-UNITS1, UNITS2 = 96, 64
+EMBEDDING, WINDOW = 64, 192
+UNITS1, UNITS2 = 128, 64
 """Units per direction of the two readings."""
-RESULT1, RESULT2 = 96, 64
+RESULT1, RESULT2 = 128, 64
 """The sizes of h2 and h3."""
-DOUBT = 4.0
+DOUBT = 2.5
 """A gap is in doubt if the early score of a mark is greater than that of no mark less this."""
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""

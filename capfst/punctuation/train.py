@@ -25,11 +25,11 @@ from capfst.system.progress import Progress
 
 MOST_LABELS, AGAIN_LABELS, RUN = 60_000_000, 30_000_000, 100
 """The largest numbers of labels that are learned once, and again; sentences stay together in runs of this length."""
-LEAST_STEPS = 1_000
+LEAST_STEPS = 2_000
 """The second text is learned once, or more often until this many steps are done."""
 FIRST_FALL, LAST_FALL = 0.4, 0.02
 """The learning rate falls to these fractions at the end of the first and of the second text."""
-FREQUENT, MOST_WORDS = 8, 16_000
+FREQUENT, MOST_WORDS = 8, 24_000
 """Words that occur at least this often have an embedding of their own; at most this many of them."""
 LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
 """The probability that a text ends after a line, and after any word."""

@@ -46,12 +46,11 @@ from capfst.punctuation.train import f1
 from capfst.recaser import Recaser
 from capfst.system.progress import progress
 
-GENERAL = ("speech_press_conferences", "novels_1889_1929_dialogue", "wikinews_archive", "usgov_web")
-SPEECH = (
-    *("earnings_calls", "openstax", "trivia_questions", "speech_meetings", "masc", "speech_committees"),
-    *("state_union", "common_voice", "wikinews", "taskmaster_dialogs"),
+TEXTS = (
+    *("speech_podcasts", "speech_press_conferences", "speech_fomc_meetings", "speech_interviews", "speech_meetings"),
+    *("speech_committees", "earnings_calls", "novels_1889_1929_dialogue", "stories_children"),
 )
-"""The texts that are learned from."""
+"""The texts that are learned from: what people say."""
 WORK = Path(__file__).resolve().parents[2] / "build" / "punctuation"
 COPIES = 3
 """How often the talks are learned from, relative to other texts."""
@@ -88,7 +87,7 @@ def model(data: Path, quick: bool, with_talks: bool) -> Path:
     """Return a model that has learned punctuation, if wanted also from talks; if `quick`, only from talks."""
 
     def train(path: Path) -> None:
-        texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else (*GENERAL, *SPEECH))]
+        texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else TEXTS)]
         learned = talk(data, "dev2012", _QUICK_LEARNED if quick else None)
         n_copies = _QUICK_COPIES if quick else COPIES if with_talks else 0
         with TemporaryDirectory() as folder:
