@@ -22,7 +22,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.memory import TILE_COLUMNS
+from capfst.kernels.memory import SHORT_COLUMNS
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U16Array, U32Strided, i64, u32, u64
 
 REACH = PADDING
@@ -65,7 +65,7 @@ class Network(NamedTuple):
 
     embeddings: I8Matrix  # [2^b, N_INPUTS]; [0, N_INPUTS] if there is no network
     layers: Layers
-    packed: I16Array  # W_j for `multiply_tile`; those of the mean are divided by MEAN_UNIT
+    packed: I16Array  # W_j for `multiply_shorts`; those of the mean are divided by MEAN_UNIT
     units: F32Array  # [N_HIDDEN]: the value of 1 in sums of products with `packed`
     output: F32Matrix  # [N_HIDDEN, N_SHAPES]: u_k
 
@@ -83,7 +83,7 @@ class Network(NamedTuple):
         units = abs(weights).max(0) / np.float32(_LARGEST)
         units[units == 0] = 1
         whole = np.rint(weights / units).astype(np.int16)
-        tiles = whole.reshape(-1, 2, N_HIDDEN // TILE_COLUMNS, TILE_COLUMNS).transpose(2, 0, 3, 1)
+        tiles = whole.reshape(-1, 2, N_HIDDEN // SHORT_COLUMNS, SHORT_COLUMNS).transpose(2, 0, 3, 1)
         output = np.ascontiguousarray(layers.output[:, :N_HIDDEN].T)
         return cls(embeddings, layers, np.ascontiguousarray(tiles).ravel(), units, output)
 

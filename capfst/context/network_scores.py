@@ -25,8 +25,8 @@ from capfst.context.network import (
     SPAN,
     Network,
 )
-from capfst.kernels import add_wide, inner, multiply_tile, part, prefetch, widen
-from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
+from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, widen
+from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
 from capfst.kernels.types import (
     F32Array,
     F32Matrix,
@@ -53,7 +53,7 @@ class Queue(NamedTuple):
     words: I64Array
     domains: I64Array  # of the lines of these words
     inputs: I16Matrix  # [TILE_ROWS, _N_ALL]: of the words of a tile
-    sums: I32Array  # [N_HIDDEN / TILE_COLUMNS · TILE_ROWS · TILE_COLUMNS]: of products
+    sums: I32Array  # [N_HIDDEN / SHORT_COLUMNS · TILE_ROWS · SHORT_COLUMNS]: of products
     hidden: F32Array  # [N_HIDDEN]
     near: I64Array  # [2]: the first of the tokens whose embeddings are in `total`, and the one after the last
     total: I16Array  # [N_INPUTS]
@@ -126,9 +126,9 @@ def _add_scores(
         decided = place * N_DECISIONS + i64(decisions[other])
         for k in range(hidden.size):
             hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]
-    first = row * TILE_COLUMNS
-    for column in range(0, N_HIDDEN, TILE_COLUMNS):
-        for k in range(TILE_COLUMNS):
+    first = row * SHORT_COLUMNS
+    for column in range(0, N_HIDDEN, SHORT_COLUMNS):
+        for k in range(SHORT_COLUMNS):
             products = f32(queue.sums[column * TILE_ROWS + first + k]) * network.units[column + k]
             hidden[column + k] = max(hidden[column + k] + products, f32(0))
     for k in range(N_SHAPES):
@@ -151,7 +151,7 @@ def add_network(
     log_p: F32Matrix,
 ) -> None:
     """Add the network's scores of the first n words of the queue to log_p, whose row 0 is that of word `first`."""
-    tile_size = TILE_ROWS * TILE_COLUMNS
+    tile_size = TILE_ROWS * SHORT_COLUMNS
     queue.near[0] = queue.near[1] = 0
     fetched = 0
     for begin in range(0, n, TILE_ROWS):
@@ -162,9 +162,9 @@ def add_network(
         fetched = max(fetched, soon + SPAN + 1)
         for row in range(n_rows):
             _read_inputs(tokens, token_of[queue.words[begin + row]], network, queue, row)
-        for tile in range(N_HIDDEN // TILE_COLUMNS):
+        for tile in range(N_HIDDEN // SHORT_COLUMNS):
             sums = part(queue.sums, tile * tile_size, tile_size)
-            multiply_tile(queue.inputs, 0, _N_ALL, network.packed, tile * TILE_COLUMNS * _N_ALL, _N_ALL // 2, sums)
+            multiply_shorts(queue.inputs, 0, _N_ALL, network.packed, tile * SHORT_COLUMNS * _N_ALL, _N_ALL // 2, sums)
         for row in range(n_rows):
             i = queue.words[begin + row]
             _add_scores(

@@ -9,16 +9,20 @@ An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit`
 
 from capfst.exceptions import CapfstError
 from capfst.kernels.memory import (
+    add_rows,
     add_wide,
     copy_bytes,
     count_ones,
     fence,
     get_eight,
     multiply_reals,
+    multiply_shorts,
     multiply_tile,
     part,
     prefetch,
     put_eight,
+    read_gates,
+    round_tile,
     widen,
 )
 
@@ -28,5 +32,14 @@ except ImportError as error:
     raise CapfstError(f"capfst is not built ({error}). Run `make kernels` in a checkout, or `pip install .`") from error
 
 __all__ = ["Kernel", "allocating", "inlined", "inner", "inner_allocating", "kernel", "outlined"]
-__all__ += ["copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals", "multiply_tile"]
-__all__ += ["add_wide", "part", "prefetch", "put_eight", "widen"]
+__all__ += [
+    "add_rows",
+    "add_wide",
+    "copy_bytes",
+    "count_ones",
+    "fence",
+    "get_eight",
+    "multiply_reals",
+    "multiply_shorts",
+]
+__all__ += ["multiply_tile", "part", "prefetch", "put_eight", "read_gates", "round_tile", "widen"]

@@ -81,78 +81,149 @@ def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: A
     return result._getvalue()
 
 
-_NARROW, _SHORTS = (ir.VectorType(ir.IntType(bits), memory.WIDTH) for bits in (8, 16))
+_SUMS = ir.VectorType(_INT, 8)
+_BYTES32, _HALVES, _SHORTS, _PRODUCTS = (
+    ir.VectorType(ir.IntType(bits), n) for bits, n in ((8, 32), (8, 16), (16, 16), (32, 16))
+)
+
+
+def _all(number: int, kind: Any = _SHORTS) -> Any:
+    return ir.Constant(kind, [number] * kind.count)
+
+
+def _repeated(builder: Any, item: Any, kind: Any) -> Any:
+    """Return a vector of equal items."""
+    one, zeros = builder.insert_element(ir.Constant(kind, ir.Undefined), item, _INT(0)), ir.VectorType(_INT, kind.count)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), ir.Constant(zeros, [0] * kind.count))
+
+
+def _every_other(builder: Any, vector: Any) -> list[Any]:
+    """Return the items with even indices, and those with odd ones."""
+    kind, half = vector.type, ir.VectorType(_INT, vector.type.count // 2)
+    indices = (ir.Constant(half, list(range(k, kind.count, 2))) for k in (0, 1))
+    return [builder.shuffle_vector(vector, ir.Constant(kind, ir.Undefined), each) for each in indices]
+
+
+def _vector(builder: Any, kind: Any, pointer: Any) -> Any:
+    return builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1)
+
+
+def _put_vector(builder: Any, vector: Any, pointer: Any) -> None:
+    builder.store(vector, builder.bitcast(pointer, vector.type.as_pointer()), align=1)
+
+
+def _call(builder: Any, name: str, *arguments: Any) -> Any:
+    """Call an operation of LLVM on vectors of integers, whose result is of the first one's type."""
+    kind = arguments[0].type
+    function = ir.FunctionType(kind, [argument.type for argument in arguments])
+    name = f"llvm.{name}.v{kind.count}i{kind.element.width}"
+    return builder.call(builder.module.declare_intrinsic(name, (), function), arguments)
+
+
+def _byte_products(builder: Any, left: Any, right: Any) -> Any:
+    """Return left[2k] right[2k] + left[2k + 1] right[2k + 1] in 16 bits, which saturate: an instruction on x86. The
+    items of `left` have no sign."""
+    factors = zip(_every_other(builder, left), _every_other(builder, right), strict=True)
+    even, odd = (builder.mul(builder.zext(a, _PRODUCTS), builder.sext(b, _PRODUCTS)) for a, b in factors)
+    total = _call(builder, "smin", builder.add(even, odd), _all(32767, _PRODUCTS))
+    return builder.trunc(_call(builder, "smax", total, _all(-32768, _PRODUCTS)), _SHORTS)
 
 
 def _load_wide(context: Any, builder: Any, array_type: Any, array: Any, begin: Any) -> Any:
-    pointer = _pointer(context, builder, array_type, array, begin)
-    return builder.sext(builder.load(builder.bitcast(pointer, _NARROW.as_pointer()), align=1), _SHORTS)
+    return builder.sext(_vector(builder, _HALVES, _pointer(context, builder, array_type, array, begin)), _SHORTS)
 
 
 @_lowered(memory.widen, types.void, None, types.intp, None, types.intp)
 def _widen(context: Any, builder: Any, args: Any, source: Any, begin: Any, target: Any, position: Any) -> None:
-    to = builder.bitcast(_pointer(context, builder, args[2], target, position), _SHORTS.as_pointer())
-    builder.store(_load_wide(context, builder, args[0], source, begin), to, align=2)
+    wide = _load_wide(context, builder, args[0], source, begin)
+    _put_vector(builder, wide, _pointer(context, builder, args[2], target, position))
 
 
 @_lowered(memory.add_wide, types.void, None, types.intp, types.int16, None)
 def _add_wide(context: Any, builder: Any, args: Any, source: Any, begin: Any, factor: Any, target: Any) -> None:
-    first = builder.insert_element(ir.Constant(_SHORTS, ir.Undefined), factor, _INT(0))
-    factors = builder.shuffle_vector(
-        first, ir.Constant(_SHORTS, ir.Undefined), ir.Constant(ir.VectorType(_INT, memory.WIDTH), [0] * memory.WIDTH)
-    )
-    to = builder.bitcast(_pointer(context, builder, args[3], target, _INT64(0)), _SHORTS.as_pointer())
-    product = builder.mul(factors, _load_wide(context, builder, args[0], source, begin))
-    builder.store(builder.add(builder.load(to, align=2), product), to, align=2)
+    place = _pointer(context, builder, args[3], target, _INT64(0))
+    product = builder.mul(_repeated(builder, factor, _SHORTS), _load_wide(context, builder, args[0], source, begin))
+    _put_vector(builder, builder.add(_vector(builder, _SHORTS, place), product), place)
 
 
-_PAIRS, _SUMS, _WIDE = (ir.VectorType(ir.IntType(bits), n) for bits, n in ((16, 16), (32, 8), (32, 16)))
-
-
-def _add_products(builder: Any, total: Any, left: Any, right: Any) -> Any:
-    """Return total[k] + left[0] right[2k] + left[1] right[2k + 1]: a single instruction and an addition on x86."""
-    first = builder.insert_element(ir.Constant(_SUMS, ir.Undefined), left, _INT(0))
-    repeated = builder.shuffle_vector(first, ir.Constant(_SUMS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
-    wide = [builder.sext(vector, _WIDE) for vector in (builder.bitcast(repeated, _PAIRS), right)]
-    products, none = builder.mul(*wide), ir.Constant(_WIDE, ir.Undefined)
-    even, odd = (ir.Constant(_SUMS, list(range(k, 16, 2))) for k in (0, 1))
-    added = builder.add(builder.shuffle_vector(products, none, even), builder.shuffle_vector(products, none, odd))
-    return builder.add(total, added)
-
-
-@_lowered(memory.multiply_tile, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
-def _multiply_tile(
+@_lowered(memory.multiply_shorts, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
+def _multiply_shorts(
     context: Any, builder: Any, args: Any,
     left: Any, row: Any, stride: Any, right: Any, begin: Any, pairs: Any, sums: Any,
 ) -> None:  # fmt: skip
-    halves = memory.TILE_COLUMNS // 8
+    halves = memory.SHORT_COLUMNS // 8
     totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS * halves)]
     for total in totals:
         builder.store(ir.Constant(_SUMS, None), total)
     rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
     with cgutils.for_range(builder, pairs, intp=_INT64) as loop:
-        at = builder.add(begin, builder.mul(loop.index, _INT64(2 * memory.TILE_COLUMNS)))
-        columns = [
-            builder.load(
-                builder.bitcast(
-                    _pointer(context, builder, args[3], right, builder.add(at, _INT64(16 * half))), _PAIRS.as_pointer()
-                ),
-                align=2,
-            )
-            for half in range(halves)
-        ]
+        at = builder.add(begin, builder.mul(loop.index, _INT64(2 * memory.SHORT_COLUMNS)))
+        columns = []
+        for half in range(halves):
+            index = builder.add(at, _INT64(16 * half))
+            columns.append(_vector(builder, _SHORTS, _pointer(context, builder, args[3], right, index)))
         for k, first in enumerate(rows):
             item = _pointer(context, builder, args[0], left, builder.add(first, builder.mul(loop.index, _INT64(2))))
             pair = builder.load(builder.bitcast(item, _INT.as_pointer()), align=2)
+            repeated = builder.bitcast(_repeated(builder, pair, _SUMS), _SHORTS)
             for half, column in enumerate(columns):
                 total = totals[k * halves + half]
-                builder.store(_add_products(builder, builder.load(total), pair, column), total)
+                products = builder.mul(builder.sext(repeated, _PRODUCTS), builder.sext(column, _PRODUCTS))
+                builder.store(builder.add(builder.load(total), builder.add(*_every_other(builder, products))), total)
     for k, total in enumerate(totals):
-        target = _pointer(context, builder, args[6], sums, _INT64(8 * k))
-        builder.store(builder.load(total), builder.bitcast(target, _SUMS.as_pointer()), align=4)
+        _put_vector(builder, builder.load(total), _pointer(context, builder, args[6], sums, _INT64(8 * k)))
+
+
+@_lowered(memory.multiply_tile, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
+def _multiply_tile(
+    context: Any, builder: Any, args: Any,
+    left: Any, row: Any, stride: Any, right: Any, begin: Any, size: Any, sums: Any,
+) -> None:  # fmt: skip
+    totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS)]
+    for total in totals:
+        builder.store(ir.Constant(_SUMS, None), total)
+    rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
+    with cgutils.for_range_slice(builder, _INT64(0), size, _INT64(memory.TILE_INPUTS), _INT64) as (at, _):
+        first = builder.add(begin, builder.mul(at, _INT64(memory.TILE_COLUMNS)))
+        columns = [
+            _vector(builder, _BYTES32, _pointer(context, builder, args[3], right, builder.add(first, _INT64(32 * k))))
+            for k in range(memory.TILE_INPUTS // 4)
+        ]
+        for start, total in zip(rows, totals, strict=True):
+            short = None  # four products of at most 2 · 127 · 31 fit in 16 bits
+            for k, column in enumerate(columns):
+                index = builder.add(builder.add(start, at), _INT64(4 * k))
+                four = builder.bitcast(_pointer(context, builder, args[0], left, index), _INT.as_pointer())
+                repeated = builder.bitcast(_repeated(builder, builder.load(four, align=1), _SUMS), _BYTES32)
+                products = _byte_products(builder, repeated, column)
+                short = builder.add(short, products) if short else products
+            even, odd = _every_other(builder, builder.sext(short, _PRODUCTS))
+            builder.store(builder.add(builder.load(total), builder.add(even, odd)), total)
+    for k, total in enumerate(totals):
+        _put_vector(builder, builder.load(total), _pointer(context, builder, args[6], sums, _INT64(8 * k)))
 
 
 _REALS = ir.VectorType(ir.FloatType(), 8)
+
+
+@_lowered(memory.round_tile, types.void, None, None, None, types.intp, types.intp, None, types.intp, types.intp)
+def _round_tile(
+    context: Any, builder: Any, args: Any,
+    sums: Any, units: Any, bias: Any, column: Any, least: Any, result: Any, to: Any, stride: Any,
+) -> None:  # fmt: skip
+    unit, of_bias = (
+        _vector(builder, _REALS, _pointer(context, builder, kind, array, column))
+        for kind, array in ((args[1], units), (args[2], bias))
+    )
+    floor = _repeated(builder, builder.trunc(least, _INT), _SUMS)
+    nearest = builder.module.declare_intrinsic("llvm.rint.v8f32", (), ir.FunctionType(_REALS, [_REALS]))
+    for k in range(memory.TILE_ROWS):
+        total = _vector(builder, _SUMS, _pointer(context, builder, args[0], sums, _INT64(8 * k)))
+        real = builder.fadd(builder.fmul(builder.sitofp(total, _REALS), unit), of_bias)
+        number = builder.fptosi(builder.call(nearest, [real]), _SUMS)
+        number = _call(builder, "smin", _call(builder, "smax", number, floor), _all(127, _SUMS))
+        place = _pointer(context, builder, args[5], result, builder.add(to, builder.mul(stride, _INT64(k))))
+        _put_vector(builder, builder.trunc(number, ir.VectorType(ir.IntType(8), 8)), place)
 
 
 @_lowered(
@@ -163,7 +234,7 @@ def _multiply_reals(
     context: Any, builder: Any, args: Any,
     left: Any, first: Any, row: Any, step: Any, right: Any, begin: Any, width: Any, n: Any, sums: Any,
 ) -> None:  # fmt: skip
-    halves = memory.TILE_COLUMNS // 8
+    halves = memory.REAL_COLUMNS // 8
     targets = [
         builder.bitcast(_pointer(context, builder, args[8], sums, _INT64(8 * k)), _REALS.as_pointer())
         for k in range(memory.TILE_ROWS * halves)
@@ -172,6 +243,7 @@ def _multiply_reals(
     for total, target in zip(totals, targets, strict=True):
         builder.store(builder.load(target, align=4), total)
     rows = [builder.add(first, builder.mul(row, _INT64(k))) for k in range(memory.TILE_ROWS)]
+    fused = builder.module.declare_intrinsic("llvm.fma.v8f32", (), ir.FunctionType(_REALS, [_REALS] * 3))
     with cgutils.for_range(builder, n, intp=_INT64) as loop:
         at = builder.add(begin, builder.mul(loop.index, width))
         columns = []
@@ -185,9 +257,67 @@ def _multiply_reals(
             repeated = builder.shuffle_vector(one, ir.Constant(_REALS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
             for half, column in enumerate(columns):
                 total = totals[k * halves + half]
-                builder.store(builder.fadd(builder.load(total), builder.fmul(repeated, column)), total)
+                builder.store(builder.call(fused, [repeated, column, builder.load(total)]), total)
     for total, target in zip(totals, targets, strict=True):
         builder.store(builder.load(total), target, align=4)
+
+
+@_lowered(
+    memory.add_rows, types.void,
+    None, None, types.intp, types.intp, types.intp, types.intp, types.intp, None, types.intp,
+)  # fmt: skip
+def _add_rows(
+    context: Any, builder: Any, args: Any,
+    table: Any, rows: Any, at: Any, n: Any, first: Any, stride: Any, size: Any, sums: Any, to: Any,
+) -> None:  # fmt: skip
+    width = cgutils.unpack_tuple(builder, context.make_array(args[0])(context, builder, table).shape)[1]
+    totals = [(cgutils.alloca_once(builder, _BYTES32), _INT64(k)) for k in range(0, memory.ADDED, 32)]
+    with cgutils.for_range_slice(builder, _INT64(0), size, _INT64(memory.ADDED), _INT64) as (column, _):
+        for total, _ in totals:
+            builder.store(ir.Constant(_BYTES32, None), total)
+        begin = builder.add(first, column)
+        with cgutils.for_range(builder, n, intp=_INT64) as loop:
+            number = _pointer(context, builder, args[1], rows, builder.add(at, loop.index))
+            row = builder.sext(builder.load(builder.bitcast(number, _INT.as_pointer())), _INT64)
+            index = builder.add(builder.mul(row, width), builder.add(begin, builder.mul(loop.index, stride)))
+            for total, k in totals:
+                item = _vector(builder, _BYTES32, _pointer(context, builder, args[0], table, builder.add(index, k)))
+                builder.store(_call(builder, "sadd.sat", builder.load(total), item), total)
+        for total, k in totals:
+            index = builder.add(builder.add(to, column), k)
+            _put_vector(builder, builder.load(total), _pointer(context, builder, args[7], sums, index))
+
+
+def _high_products(builder: Any, left: Any, right: Any) -> Any:
+    """Return left · right / 2¹⁶, rounded down: an instruction on x86."""
+    products = builder.mul(builder.sext(left, _PRODUCTS), builder.sext(right, _PRODUCTS))
+    return builder.trunc(builder.lshr(products, _all(16, _PRODUCTS)), _SHORTS)
+
+
+@_lowered(memory.read_gates, types.void, None, types.intp, types.intp, types.intp, None, None, types.intp)
+def _read_gates(
+    context: Any, builder: Any, args: Any, gates: Any, at: Any, units: Any, keeps: Any, states: Any, h: Any, to: Any
+) -> None:
+    mask = _repeated(builder, builder.trunc(keeps, ir.IntType(16)), _SHORTS)
+
+    def q(index: Any) -> Any:
+        x = builder.sext(_vector(builder, _HALVES, _pointer(context, builder, args[0], gates, index)), _SHORTS)
+        x = builder.shl(_call(builder, "smin", _call(builder, "smax", x, _all(-63)), _all(63)), _all(9))
+        absolute = _call(builder, "smax", x, builder.sub(_all(0), x))
+        return builder.sub(x, _high_products(builder, x, absolute))
+
+    with cgutils.for_range_slice(builder, _INT64(0), units, _INT64(memory.LANES), _INT64) as (unit, _):
+        index = builder.add(at, builder.mul(unit, _INT64(2)))
+        f, c = _call(builder, "sadd.sat", q(index), _all(1 << 14)), q(builder.add(index, _INT64(memory.LANES)))
+        place = _pointer(context, builder, args[4], states, unit)
+        difference = _call(builder, "ssub.sat", builder.and_(_vector(builder, _SHORTS, place), mask), c)
+        moved = builder.shl(_high_products(builder, f, difference), _all(1))
+        state = builder.add(builder.add(c, moved), _all(1))
+        _put_vector(builder, state, place)
+        shown = builder.lshr(builder.add(state, _all((1 << 14) + (1 << 8))), _all(9))
+        _put_vector(
+            builder, builder.trunc(shown, _HALVES), _pointer(context, builder, args[5], h, builder.add(to, unit))
+        )
 
 
 @_lowered(memory.fence, types.void)

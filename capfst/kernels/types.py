@@ -67,6 +67,7 @@ U8Matrix: TypeAlias = Annotated[npt.NDArray[np.uint8], Array(np.dtype(np.uint8),
 U16Matrix: TypeAlias = Annotated[npt.NDArray[np.uint16], Array(np.dtype(np.uint16), 2)]
 U32Matrix: TypeAlias = Annotated[npt.NDArray[np.uint32], Array(np.dtype(np.uint32), 2)]
 U64Matrix: TypeAlias = Annotated[npt.NDArray[np.uint64], Array(np.dtype(np.uint64), 2)]
+F32Cube: TypeAlias = Annotated[npt.NDArray[np.float32], Array(np.dtype(np.float32), 3)]
 I32Cube: TypeAlias = Annotated[npt.NDArray[np.int32], Array(np.dtype(np.int32), 3)]
 U32Cube: TypeAlias = Annotated[npt.NDArray[np.uint32], Array(np.dtype(np.uint32), 3)]
 I32Strided: TypeAlias = Annotated[npt.NDArray[np.int32], Array(np.dtype(np.int32), 1, True)]

@@ -11,24 +11,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import kernel, multiply_reals
-from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, f32, i64
+from capfst.kernels import inner, kernel, multiply_reals
+from capfst.kernels.memory import LANES, REAL_COLUMNS, TILE_ROWS
+from capfst.kernels.types import BoolArray, F32Array, F32Cube, F32Matrix, I32Array, U8Array, f32, i64
 from capfst.punctuation.network import (
     AHEAD,
     BACK,
+    DOUBT,
     EMBEDDING,
     MARKS,
+    N_ENDINGS,
     NEAR_BACK,
-    READINGS,
+    SIZES,
     Dense,
     Layers,
     Network,
-    sizes,
-    tanh,
 )
+from capfst.punctuation.text import IGNORED
 
-_TILE = TILE_ROWS * TILE_COLUMNS
+_TILE = TILE_ROWS * REAL_COLUMNS
 F32 = npt.NDArray[np.float32]
 
 
@@ -40,90 +41,129 @@ class Text(NamedTuple):
     marks: npt.NDArray[np.uint8]  # or IGNORED of text.py
 
 
-_LEARNED = [*sizes(), (READINGS[0][1], TILE_COLUMNS)]
-N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in _LEARNED)
-"""Of all dense layers, and of the early output."""
-EARLY_WEIGHT = 0.2
-"""The weight of the early output's −ln P, relative to the output's."""
+N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in SIZES)
+"""Of all dense layers."""
+EARLY_WEIGHT = 0.3
+"""The weight of the early scores' −ln P, relative to that of the scores."""
 
 
-def layers_of(flat: F32) -> tuple[Layers, Dense]:
-    """Return the dense layers, and the early output, as views of float32[N_WEIGHTS]."""
+def layers_of(flat: F32) -> Layers:
+    """Return the dense layers as views of float32[N_WEIGHTS]."""
     views, at = [], 0
-    for inputs, outputs in _LEARNED:
+    for inputs, outputs in SIZES:
         end = at + inputs * outputs
         views.append(Dense(flat[at:end].reshape(inputs, outputs), flat[end : end + outputs]))
         at = end + outputs
-    return Layers(*views[:-1]), views[-1]
+    return Layers(*views)
+
+
+@kernel
+def _add_places(products: F32Cube, numbers: I32Array, first: i64, bias: F32Array, result: F32Matrix) -> None:
+    """Fill in bias + Σ_p products[p, numbers[t + first + p]] for each t."""
+    places, _, width = products.shape
+    for t in range(len(result)):
+        for k in range(width):
+            result[t, k] = bias[k]
+        for p in range(places):
+            number = i64(numbers[t + first + p])
+            for k in range(width):
+                result[t, k] += products[p, number, k]
+
+
+@kernel
+def _spread_places(above: F32Matrix, numbers: I32Array, first: i64, products: F32Cube) -> None:
+    """Fill in the gradient of the products that `_add_places` added."""
+    places, _, width = products.shape
+    products[:] = 0
+    for t in range(len(above)):
+        for p in range(places):
+            number = i64(numbers[t + first + p])
+            for k in range(width):
+                products[p, number, k] += above[t, k]
 
 
 @kernel
 def _multiply(x: F32Array, row: i64, weights: F32Matrix, bias: F32Array, sums: F32Array, result: F32Matrix) -> None:
     """Fill in x · weights + bias. Row t of x begins at t · row; the number of rows is a multiple of TILE_ROWS."""
     size, width = weights.shape
-    for t in range(0, len(result), TILE_ROWS):
-        for column in range(0, width, TILE_COLUMNS):
+    for column in range(0, width, REAL_COLUMNS):
+        for t in range(0, len(result), TILE_ROWS):
             for k in range(_TILE):
-                sums[k] = bias[column + k % TILE_COLUMNS]
+                sums[k] = bias[column + k % REAL_COLUMNS]
             multiply_reals(x, t * row, row, 1, weights, column, width, size, sums)
             for k in range(TILE_ROWS):
-                for j in range(TILE_COLUMNS):
-                    result[t + k, column + j] = sums[k * TILE_COLUMNS + j]
+                for j in range(REAL_COLUMNS):
+                    result[t + k, column + j] = sums[k * REAL_COLUMNS + j]
 
 
 @kernel
 def _add_gradient(x: F32Array, row: i64, above: F32Matrix, sums: F32Array, gradient: F32Matrix) -> None:
     """Add xᵀ · above, the gradient of the weights that made `above` of x."""
     size, width = gradient.shape
-    for i in range(0, size, TILE_ROWS):
-        for column in range(0, width, TILE_COLUMNS):
+    for column in range(0, width, REAL_COLUMNS):
+        for i in range(0, size, TILE_ROWS):
             for k in range(_TILE):
                 sums[k] = 0
             multiply_reals(x, i, 1, row, above, column, width, len(above), sums)
             for k in range(TILE_ROWS):
-                for j in range(TILE_COLUMNS):
-                    gradient[i + k, column + j] += sums[k * TILE_COLUMNS + j]
+                for j in range(REAL_COLUMNS):
+                    gradient[i + k, column + j] += sums[k * REAL_COLUMNS + j]
 
 
 @kernel
 def _add_back(above: F32Matrix, transposed: F32Matrix, sums: F32Array, row: i64, gradient: F32Array) -> None:
     """Add above · transposed, the gradient of what was multiplied; row t of it begins at t · row."""
     width, size = transposed.shape
-    for t in range(0, len(above), TILE_ROWS):
-        for column in range(0, size, TILE_COLUMNS):
+    for column in range(0, size, REAL_COLUMNS):
+        for t in range(0, len(above), TILE_ROWS):
             for k in range(_TILE):
                 sums[k] = 0
             multiply_reals(above, t * width, width, 1, transposed, column, size, width, sums)
             for k in range(TILE_ROWS):
-                for j in range(TILE_COLUMNS):
-                    gradient[(t + k) * row + column + j] += sums[k * TILE_COLUMNS + j]
+                for j in range(REAL_COLUMNS):
+                    gradient[(t + k) * row + column + j] += sums[k * REAL_COLUMNS + j]
+
+
+@inner
+def _q(x: f32) -> f32:
+    x = max(f32(-2), min(f32(2), x))
+    return x * (f32(1) - f32(0.25) * abs(x))
+
+
+@inner
+def _slope(q: f32) -> f32:
+    """Return the derivative of q, given its value."""
+    return np.sqrt(max(f32(0), f32(1) - abs(q)))
 
 
 @kernel
-def _read(gates: F32Matrix, is_padding: BoolArray, states: F32Matrix, size: i64) -> None:
-    """Replace the inputs of f and c by these, and fill in the states, which are the last columns of `states`."""
+def _read(gates: F32Matrix, begins: BoolArray, states: F32Matrix, size: i64) -> None:
+    """Replace the inputs of f and c by these, and fill in the states, which are the last columns of `states`.
+
+    begins: bool[n + 1], whether a text begins at each row.
+    """
     n, units = len(gates), gates.shape[1] // 4
     for t in range(n):
-        for tile in range(0, 4 * units, 2 * TILE_COLUMNS):
-            for j in range(TILE_COLUMNS):
-                gates[t, tile + j] = f32(0.5) + f32(0.5) * tanh(f32(0.5) * gates[t, tile + j])
-            for j in range(TILE_COLUMNS, 2 * TILE_COLUMNS):
-                gates[t, tile + j] = tanh(gates[t, tile + j])
+        for tile in range(0, 4 * units, 2 * LANES):
+            for j in range(LANES):
+                gates[t, tile + j] = f32(0.5) + f32(0.5) * _q(gates[t, tile + j])
+            for j in range(LANES, 2 * LANES):
+                gates[t, tile + j] = _q(gates[t, tile + j])
     for direction in range(2):
         for count in range(n):
             t = count if direction == 0 else n - 1 - count
             before = t - 1 if direction == 0 else t + 1
-            keeps = f32(0) if is_padding[t] else f32(1)
-            for tile in range(direction * units, (direction + 1) * units, TILE_COLUMNS):
-                for j in range(TILE_COLUMNS):
-                    last = states[before, size + tile + j] if count > 0 else f32(0)
-                    f, c = gates[t, 2 * tile + j], gates[t, 2 * tile + TILE_COLUMNS + j]
-                    states[t, size + tile + j] = keeps * (f * last + (f32(1) - f) * c)
+            has_last = not begins[t + direction]
+            for tile in range(direction * units, (direction + 1) * units, LANES):
+                for j in range(LANES):
+                    last = states[before, size + tile + j] if has_last else f32(0)
+                    f, c = gates[t, 2 * tile + j], gates[t, 2 * tile + LANES + j]
+                    states[t, size + tile + j] = f * last + (f32(1) - f) * c
 
 
 @kernel
 def _read_back(
-    gates: F32Matrix, is_padding: BoolArray, states: F32Matrix, above: F32Matrix, size: i64, gradient: F32Matrix
+    gates: F32Matrix, begins: BoolArray, states: F32Matrix, above: F32Matrix, size: i64, gradient: F32Matrix
 ) -> None:
     """Fill in the gradient of the inputs of f and c, given that of the states, the last columns of `above`, which
     become the gradients of the states with what follows from them."""
@@ -132,15 +172,15 @@ def _read_back(
         for count in range(n - 1, -1, -1):
             t = count if direction == 0 else n - 1 - count
             before = t - 1 if direction == 0 else t + 1
-            keeps = f32(0) if is_padding[t] else f32(1)
-            for tile in range(direction * units, (direction + 1) * units, TILE_COLUMNS):
-                for j in range(TILE_COLUMNS):
-                    column, of_f, of_c = size + tile + j, 2 * tile + j, 2 * tile + TILE_COLUMNS + j
-                    f, c, of_state = gates[t, of_f], gates[t, of_c], keeps * above[t, column]
-                    last = states[before, column] if count > 0 else f32(0)
-                    gradient[t, of_f] = of_state * (last - c) * f * (f32(1) - f)
-                    gradient[t, of_c] = of_state * (f32(1) - f) * (f32(1) - c * c)
-                    if count > 0:
+            has_last = not begins[t + direction]
+            for tile in range(direction * units, (direction + 1) * units, LANES):
+                for j in range(LANES):
+                    column, of_f, of_c = size + tile + j, 2 * tile + j, 2 * tile + LANES + j
+                    f, c, of_state = gates[t, of_f], gates[t, of_c], above[t, column]
+                    last = states[before, column] if has_last else f32(0)
+                    gradient[t, of_f] = f32(0.5) * of_state * (last - c) * _slope(f + f - f32(1))
+                    gradient[t, of_c] = of_state * (f32(1) - f) * _slope(c)
+                    if has_last:
                         above[before, column] += of_state * f
 
 
@@ -159,80 +199,143 @@ def _score_back(scores: F32Matrix, marks: U8Array, n_marks: i64, weight: f32) ->
             scores[t, k] = weight * (p - f32(k == truth)) if truth < n_marks else f32(0)
 
 
+class OfWords(NamedTuple):
+    """The gradients of the embeddings of distinct words."""
+
+    rows: npt.NDArray[np.int32]  # as in Text, without paddings
+    endings: npt.NDArray[np.int32]
+    gradients: F32  # [words, EMBEDDING]
+
+
 class Stretch:
-    """Memory for one stretch, and what is learned from it: gradients of the dense layers, and of embedded words."""
+    """Memory for what is learned from one stretch of n words: gradients of the dense layers, and of the words."""
 
     def __init__(self, n: int) -> None:
         self.gradient = np.empty(N_WEIGHTS, np.float32)
-        self._of_layers, self._of_early = layers_of(self.gradient)
+        self._of_layers = layers_of(self.gradient)
         self._sums = np.empty(_TILE, np.float32)
-        self._n = n
-        # a padding before and after the text, so that each window is BACK + AHEAD rows of `embedded`
-        self._embedded = np.zeros((n + BACK + AHEAD - 1, EMBEDDING), np.float32)
-        self._of_embedded = np.empty_like(self._embedded)
-        self._near, self._of_near = (array[BACK - NEAR_BACK :] for array in (self._embedded, self._of_embedded))
+        width = max(len(layer.weights) // EMBEDDING * layer.weights.shape[1] for layer in self._of_layers[:2])
+        self._memory = np.empty(_in_tiles(n + 1) * width, np.float32)  # new memory for each stretch is slow
 
-    def _dense(self, x: F32, layer: Dense, row: int = 0) -> F32:
-        """Return x · weights + bias. row: how far a row of x is from the next; 0: its length."""
-        result = np.empty((self._n, layer.weights.shape[1]), np.float32)
-        _multiply(x.ravel(), row or x.shape[1], *layer, self._sums, result)
+    def _dense(self, x: F32, layer: Dense) -> F32:
+        """Return x · weights + bias."""
+        result = np.empty((len(x), layer.weights.shape[1]), np.float32)
+        _multiply(x.ravel(), x.shape[1], *layer, self._sums, result)
         return result
 
-    def _back(self, x: F32, layer: Dense, of_layer: Dense, above: F32, below: F32, row: int = 0) -> None:
+    def _back(self, x: F32, layer: Dense, of_layer: Dense, above: F32, below: F32) -> None:
         """Fill in the gradient of a layer, and add that of x."""
-        row = row or x.shape[1]
-        _add_gradient(x.ravel(), row, above, self._sums, of_layer.weights)
+        _add_gradient(x.ravel(), x.shape[1], above, self._sums, of_layer.weights)
         above.sum(0, out=of_layer.bias)
-        _add_back(above, np.ascontiguousarray(layer.weights.T), self._sums, row, below.reshape(-1))
+        _add_back(above, np.ascontiguousarray(layer.weights.T), self._sums, x.shape[1], below.reshape(-1))
 
-    def _back_from_output(self, h: F32, layer: Dense, of_layer: Dense, marks: U8Array, weight: float) -> F32:
-        """Fill in the gradient of an output, of `weight` times Σ −ln P; return that of h."""
-        scores, of_h = self._dense(h, layer), np.zeros_like(h)
-        _score_back(scores, marks, len(MARKS), weight)
-        self._back(h, layer, of_layer, scores, of_h)
-        return of_h
+    def _products(self, embedded: F32, layer: Dense) -> tuple[F32, F32]:
+        """Return the weights of each place, and memory for the products of the words with these."""
+        weights = layer.weights.reshape(-1, EMBEDDING, layer.weights.shape[1])
+        shape = len(weights), len(embedded), weights.shape[2]
+        return weights, self._memory[: shape[0] * shape[1] * shape[2]].reshape(shape)
 
-    def learn(self, text: Text, network: Network, weight: float) -> F32:
-        """Fill in `gradient`, of `weight` times Σ −ln P of the output and EARLY_WEIGHT times that of the early output;
-        return the gradient of the embedded words, float32[n, EMBEDDING]."""
-        layers, of_layers, n = network.layers, self._of_layers, self._n
+    def _add_words(self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: Dense) -> F32:
+        """Return the sums of the products of the words in each window, which begins `first` words later than
+        `numbers`."""
+        weights, products = self._products(embedded, layer)
+        for of_place, place in zip(weights, products, strict=True):
+            _multiply(embedded.ravel(), EMBEDDING, of_place, np.zeros_like(layer.bias), self._sums, place)
+        result = np.empty((len(numbers) - BACK - AHEAD + 1, weights.shape[2]), np.float32)
+        _add_places(products, numbers, first, layer.bias, result)
+        return result
+
+    def _back_to_words(
+        self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: Dense, of_layer: Dense, above: F32,
+        of_embedded: F32,
+    ) -> None:  # fmt: skip
+        """Fill in the gradient of a layer of windows, and add that of the embeddings."""
+        weights, products = self._products(embedded, layer)
+        of_weights, bias = of_layer.weights.reshape(weights.shape), np.empty_like(layer.bias)
+        _spread_places(above, numbers, first, products)
+        for of_place, gradient, of_products in zip(weights, of_weights, products, strict=True):
+            self._back(embedded, Dense(of_place, bias), Dense(gradient, bias), of_products, of_embedded)
+        above.sum(0, out=of_layer.bias)
+
+    def learn(self, text: Text, network: Network, weight: float) -> OfWords:
+        """Fill in `gradient`, of `weight` times Σ −ln P of the scores and EARLY_WEIGHT times that of the early scores;
+        return the gradients of the words. The size of the text is a multiple of TILE_ROWS."""
+        layers, of_layers = network.layers, self._of_layers
         self.gradient[:] = 0
         is_padding = text.rows < 0
-        inside = slice(BACK - 1, BACK - 1 + n)
-        self._embedded[inside] = network.words[text.rows] + network.endings[text.endings]
-        self._embedded[inside] += network.classes[network.class_of[text.rows]]
-        self._embedded[inside][is_padding] = 0
-        h = np.maximum(self._dense(self._embedded, layers.window, EMBEDDING), 0)
-        passes, g, row = [], self._near, EMBEDDING
-        for gates_layer, result_layer in ((layers.gates1, layers.result1), (layers.gates2, layers.result2)):
-            size, units = h.shape[1], gates_layer.weights.shape[1] // 4
-            gates = self._dense(g, gates_layer, row)
-            states = np.empty((n, size + 2 * units), np.float32)
-            states[:, :size] = h
-            _read(gates, is_padding, states, size)
-            before, h = h, np.maximum(self._dense(states, result_layer), 0)
-            passes.append((before, gates, states, h))
-            g, row = h, h.shape[1]
-        above = self._back_from_output(h, layers.output, of_layers.output, text.marks, weight)
-        self._of_embedded[:] = 0
-        for k in (1, 0):
-            before, gates, states, h = passes[k]
-            gates_layer, result_layer = layers[1 + 2 * k], layers[2 + 2 * k]
-            of_gates, of_result = of_layers[1 + 2 * k], of_layers[2 + 2 * k]
-            above[h == 0] = 0
-            of_states = np.zeros_like(states)
-            self._back(states, result_layer, of_result, above, of_states)
-            size = before.shape[1]
-            of_inputs = np.empty_like(gates)
-            _read_back(gates, is_padding, states, of_states, size, of_inputs)
-            above = np.ascontiguousarray(of_states[:, :size])
-            if k == 0:
-                self._back(self._near, gates_layer, of_gates, of_inputs, self._of_near, EMBEDDING)
-            else:
-                self._back(before, gates_layer, of_gates, of_inputs, above)
-                above += self._back_from_output(
-                    before, network.early, self._of_early, text.marks, EARLY_WEIGHT * weight
-                )
-        above[passes[0][0] == 0] = 0
-        self._back(self._embedded, layers.window, of_layers.window, above, self._of_embedded, EMBEDDING)
-        return self._of_embedded[inside]
+        words = np.where(is_padding, -1, text.rows.astype(np.int64) * N_ENDINGS + text.endings)
+        distinct, numbers = np.unique(np.append(words, -1), return_inverse=True)
+        rows, endings = (each.astype(np.int32) for each in np.divmod(distinct[1:], N_ENDINGS))
+        embedded = np.zeros((_in_tiles(len(distinct)), EMBEDDING), np.float32)
+        embedded[1 : len(distinct)] = network.words[rows] + network.classes[network.class_of[rows]]
+        embedded[1 : len(distinct)] += network.endings[endings]
+        numbers = np.pad(numbers[:-1], (BACK - 1, AHEAD)).astype(np.int32)  # 0 is the padding
+        outside = np.pad(is_padding, 1, constant_values=True)
+        begins = outside[1:] | outside[:-1]
+
+        h0 = np.maximum(self._add_words(embedded, numbers, 0, layers.window), 0)
+        gates1 = self._add_words(embedded, numbers, BACK - NEAR_BACK, layers.gates1)
+        h1 = self._read(h0, gates1, begins)
+        early = self._dense(h1, layers.early)
+        doubtful = np.flatnonzero(_is_doubtful(early) & ~is_padding)
+        n = len(doubtful)
+        of_text = np.cumsum(begins)[doubtful]
+        begins2 = np.ones(_in_tiles(n) + 1, np.bool_)
+        begins2[1:n] = of_text[1:] != of_text[:-1]
+        marks = np.full(_in_tiles(n), IGNORED, np.uint8)
+        marks[:n] = text.marks[doubtful]
+        read = np.zeros((_in_tiles(n), h1.shape[1]), np.float32)
+        read[:n] = h1[doubtful]
+
+        h2 = np.maximum(self._dense(read, layers.result1), 0)
+        gates2 = self._dense(h2, layers.gates2)
+        states = self._read(h2, gates2, begins2)
+        h3 = np.maximum(self._dense(states, layers.result2), 0)
+        scores = self._dense(h3, layers.output)
+
+        _score_back(scores, marks, len(MARKS), weight)
+        of_h3, of_states, of_h2, of_read = (np.zeros_like(each) for each in (h3, states, h2, read))
+        self._back(h3, layers.output, of_layers.output, scores, of_h3)
+        of_h3[h3 == 0] = 0
+        self._back(states, layers.result2, of_layers.result2, of_h3, of_states)
+        of_gates2 = self._read_back(h2, gates2, begins2, states, of_states)
+        of_h2 += of_states[:, : h2.shape[1]]
+        self._back(h2, layers.gates2, of_layers.gates2, of_gates2, of_h2)
+        of_h2[h2 == 0] = 0
+        self._back(read, layers.result1, of_layers.result1, of_h2, of_read)
+
+        _score_back(early, text.marks, len(MARKS), EARLY_WEIGHT * weight)
+        of_h1, of_embedded = np.zeros_like(h1), np.zeros_like(embedded)
+        of_h1[doubtful] = of_read[:n]
+        self._back(h1, layers.early, of_layers.early, early, of_h1)
+        of_gates1 = self._read_back(h0, gates1, begins, h1, of_h1)
+        of_h0 = of_h1[:, : h0.shape[1]] * (h0 > 0)
+        self._back_to_words(embedded, numbers, 0, layers.window, of_layers.window, of_h0, of_embedded)
+        self._back_to_words(
+            embedded, numbers, BACK - NEAR_BACK, layers.gates1, of_layers.gates1, of_gates1, of_embedded
+        )
+        return OfWords(rows, endings, of_embedded[1 : len(distinct)])
+
+    @staticmethod
+    def _read(h: F32, gates: F32, begins: npt.NDArray[np.bool_]) -> F32:
+        """Return h and the states of a reading; `gates` become f and c."""
+        size = h.shape[1]
+        states = np.empty((len(h), size + gates.shape[1] // 2), np.float32)
+        states[:, :size] = h
+        _read(gates, begins, states, size)
+        return states
+
+    @staticmethod
+    def _read_back(h: F32, gates: F32, begins: npt.NDArray[np.bool_], states: F32, of_states: F32) -> F32:
+        """Return the gradient of the inputs of f and c."""
+        gradient = np.empty_like(gates)
+        _read_back(gates, begins, states, of_states, h.shape[1], gradient)
+        return gradient
+
+
+def _in_tiles(n: int) -> int:
+    return -(-n // TILE_ROWS) * TILE_ROWS
+
+
+def _is_doubtful(early: F32) -> npt.NDArray[np.bool_]:
+    return early[:, 1 : len(MARKS)].max(1) > early[:, 0] - np.float32(DOUBT)

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import kernel
-from capfst.kernels.memory import TILE_COLUMNS
+from capfst.kernels.memory import LANES
 from capfst.kernels.types import BoolArray, F32Matrix, I32Array, f32, i64
 from capfst.punctuation.gradients import F32, N_WEIGHTS, Stretch, Text, layers_of
-from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, READINGS, Dense, Layers, Network
+from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, UNITS1, UNITS2, Layers, Network
 from capfst.punctuation.text import IGNORED
 
 RATE, WARM_UP = 2e-3, 200
 """The learning rate, and the number of steps in which it rises to this at first."""
 BETAS, LARGEST = (0.9, 0.98), 1.0
 """Adam's β1 and β2, and the largest norm of the gradient of the dense layers."""
-STRETCH, CONTEXT, BATCH = 512, 32, 4
+STRETCH, CONTEXT, BATCH = 512, 32, 2
 """Words of a stretch, words on each side that are read with it, and stretches of a step."""
 
 _DEVIATIONS = 0.05, 0.5, 0.1  # of the initial embeddings of words, classes and endings
@@ -39,14 +39,13 @@ def _scatter(numbers: I32Array, embedded: F32Matrix, sums: F32Matrix, is_met: Bo
     """Add the gradients of embedded words to those of their vectors; return how many were met so far."""
     for t in range(numbers.size):
         number = i64(numbers[t])
-        if number >= 0:
-            if not is_met[number]:
-                is_met[number] = True
-                met[n] = number
-                n += 1
-                sums[number] = 0
-            for d in range(embedded.shape[1]):
-                sums[number, d] += embedded[t, d]
+        if not is_met[number]:
+            is_met[number] = True
+            met[n] = number
+            n += 1
+            sums[number] = 0
+        for d in range(embedded.shape[1]):
+            sums[number, d] += embedded[t, d]
     return n
 
 
@@ -76,7 +75,7 @@ class _Embeddings:
         self._is_met, self._met, self._n = np.zeros(len(weights), np.bool_), np.empty(len(weights), np.int32), 0
 
     def add(self, numbers: npt.NDArray[np.int32], gradient: F32) -> None:
-        """Add the gradients of embedded words, float32[n, EMBEDDING]; numbers below 0 are paddings."""
+        """Add the gradients of embedded words, float32[n, EMBEDDING]."""
         self._n = _scatter(numbers, gradient, self._sums, self._is_met, self._met, self._n)
 
     def step(self, rate: float, number: int) -> None:
@@ -89,33 +88,31 @@ class _Embeddings:
         self._n = 0
 
 
-class _DenseLayers:
-    """The weights of the dense layers that are learned, float32[N_WEIGHTS]."""
+class _DenseLayers(_Embeddings):
+    """The weights of the dense layers that are learned, as the only row of a table."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        self.weights, self._mean, self._square = (np.zeros(N_WEIGHTS, np.float32) for _ in range(3))
-        _initialize(*layers_of(self.weights), random)
+        super().__init__(np.zeros((1, N_WEIGHTS), np.float32))
+        self.layers = layers_of(self.weights[0])
+        _initialize(self.layers, random)
 
-    def step(self, gradient: F32, rate: float, number: int) -> None:
-        """Do step `number`, from 1."""
+    def add_clipped(self, gradient: F32) -> None:
+        """Add a gradient, or one that is shorter."""
         norm = float(np.sqrt(np.square(gradient).sum()))
         gradient = gradient * np.float32(min(1, LARGEST / max(norm, _EPSILON)))
-        self._mean += np.float32(1 - BETAS[0]) * (gradient - self._mean)
-        self._square += np.float32(1 - BETAS[1]) * (gradient * gradient - self._square)
-        first, second = (np.float32(1 - beta**number) for beta in BETAS)
-        self.weights -= np.float32(rate) / first * self._mean / (np.sqrt(self._square / second) + np.float32(_EPSILON))
+        self.add(np.zeros(1, np.int32), gradient.reshape(1, -1))
 
 
-def _initialize(layers: Layers, early: Dense, random: np.random.Generator) -> None:
-    for layer in (*layers, early):
+def _initialize(layers: Layers, random: np.random.Generator) -> None:
+    for layer in layers:
         limit = 1 / np.sqrt(len(layer.weights))
         layer.weights[:] = random.uniform(-limit, limit, layer.weights.shape)
         layer.bias[:] = random.uniform(-limit, limit, layer.bias.shape)
-    for output in (layers.output, early):
+    for output in (layers.output, layers.early):
         output.weights[:, len(MARKS) :] = 0
-    for gates, (units, _) in zip((layers.gates1, layers.gates2), READINGS, strict=True):
-        forgetting = np.linspace(-1, 3, units).reshape(-1, TILE_COLUMNS)  # at first, units forget at different speeds
-        gates.bias.reshape(2, -1, 2, TILE_COLUMNS)[:, :, 0] += forgetting
+    for gates, units in ((layers.gates1, UNITS1), (layers.gates2, UNITS2)):
+        # at first, units forget at different speeds
+        gates.bias.reshape(2, -1, 2, LANES)[:, :, 0] += np.linspace(-0.5, 1.5, units).reshape(-1, LANES)
 
 
 class Stage(NamedTuple):
@@ -145,7 +142,7 @@ def learn(
         for n, deviation in zip((len(class_of), N_CLASSES, N_ENDINGS), _DEVIATIONS, strict=True)
     )
     dense = _DenseLayers(random)
-    network = Network(words.weights, classes.weights, endings.weights, class_of, *layers_of(dense.weights))
+    network = Network(words.weights, classes.weights, endings.weights, class_of, dense.layers)
     stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for number, (rate, parts) in enumerate(chain.from_iterable(_steps(stage, random) for stage in stages), 1):
@@ -155,13 +152,12 @@ def learn(
                 pool.submit(stretch.learn, part, network, weight)
                 for stretch, part in zip(stretches, parts, strict=False)
             ]
-            for part, of_embedded in zip(parts, [future.result() for future in learning], strict=True):
-                is_padding, none = part.rows < 0, np.int32(-1)
-                words.add(part.rows, of_embedded)
-                classes.add(np.where(is_padding, none, class_of[part.rows]), of_embedded)
-                endings.add(np.where(is_padding, none, part.endings), of_embedded)
-            dense.step(np.add.reduce([stretch.gradient for stretch in stretches[: len(parts)]]), rate, number)
-            for each in (words, classes, endings):
+            for of_words in [future.result() for future in learning]:
+                words.add(of_words.rows, of_words.gradients)
+                classes.add(class_of[of_words.rows], of_words.gradients)
+                endings.add(of_words.endings, of_words.gradients)
+            dense.add_clipped(np.add.reduce([stretch.gradient for stretch in stretches[: len(parts)]]))
+            for each in (words, classes, endings, dense):
                 each.step(rate, number)
             advance(1)
     return network

@@ -17,8 +17,8 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
-from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, Rounded, RoundedDense, sizes
-from capfst.punctuation.pauses import BIASES, ranges_of
+from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, SIZES, Rounded, RoundedDense
+from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
 from capfst.text.given import read
@@ -26,7 +26,7 @@ from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
 """Name of the part of a model."""
-_FORMAT = 2
+_FORMAT = 3
 _MOST = 1e6  # the largest absolute value: no sum overflows
 
 
@@ -66,7 +66,7 @@ class Punctuation(NamedTuple):
         words, endings = (part.arrays[name].view(np.int8).reshape(-1, EMBEDDING) for name in ("words", "endings"))
         reals = part.arrays["reals"].view(np.float32)
         weights, layers, used = part.arrays["weights"].view(np.int8), [], 1 + len(MARKS)
-        for inputs, outputs in sizes():
+        for inputs, outputs in SIZES:
             units, bias = reals[used : used + 2 * outputs].reshape(2, outputs)
             layers.append(RoundedDense(weights[: inputs * outputs].reshape(inputs, outputs), units, bias))
             weights, used = weights[inputs * outputs :], used + 2 * outputs
@@ -138,7 +138,7 @@ class Punctuator:
         gaps = gaps._replace(ends=text.offsets(gaps.ends))
         scores = self.scores(gaps)
         if pauses.ends.size:
-            scores += BIASES[ranges_of(gaps.ends, pauses)]
+            scores += biases(lengths_of(gaps.ends, pauses))
         marks = decided(scores, self._bias)
         chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
         return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])

@@ -3,20 +3,25 @@
 With e(t) the sum of the embeddings of word t, of its class and of its ending, the gap after word t has
 
     h0(t) = relu(a + A [e(t−3) … e(t+4)])
-    h1(t) = reading of g0 = [e(t−1) … e(t+2)] and h0
-    h2(t) = reading of g1 = h1 and h1
-    scores(t) = b + B h2(t), P(mark) = softmax(scores)
+    h1(t) = [h0(t) s(t) r(t)], by a reading of g0(t) = [e(t−1) … e(t+2)]
+    early(t) = d + D h1(t)
 
-and a reading of g and h, which has matrices of its own, is
+and a reading of g, which has matrices of its own, is
 
-    f(t) = sigmoid(F g(t)), c(t) = tanh(C g(t))
+    f(t) = (1 + q(F g(t))) / 2, c(t) = q(C g(t)), q(x) = x (1 − |x| / 4) for |x| ≤ 2, else ±1
     s(t) = f(t) s(t−1) + (1 − f(t)) c(t); r(t) is the same in the other direction, with other units
-    relu(U [h(t) s(t) r(t)])
+
+Most gaps have no mark, and their early scores are sure of it. The others, which are in doubt, have a second reading,
+which is of these gaps alone: the gap before t is the one in doubt before it.
+
+    h2(t) = relu(U h1(t))
+    h3(t) = relu(V [h2(t) s(t) r(t)]), by a reading of h2(t)
+    scores(t) = b + B h3(t), P(mark) = softmax(scores)
 
 f does not depend on s, so all matrix products are computed for many words at once, as in quasi-recurrent networks
 (Bradbury, Merity, Xiong & Socher 2017); those of the embeddings need to be computed only once for each word that there
-is. While the network is learned, a second, early output reads h1, so that the first reading learns marks by itself. The
-weights are learned with 32 bits; in a model's file, they have 8.
+is. q is like tanh, but exact in integers. The weights are learned with 32 bits; in a model's file, those of
+embeddings have 7, and the others 6.
 """
 
 from __future__ import annotations
@@ -26,9 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import inner
-from capfst.kernels.memory import TILE_COLUMNS
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, f32
+from capfst.kernels.memory import REAL_COLUMNS
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array
 
 NONE, COMMA, PERIOD, QUESTION = range(4)
 MARKS = b"\0,.?"
@@ -37,36 +41,24 @@ BACK, AHEAD = 4, 4
 """Words of the window, before and after the gap."""
 NEAR_BACK, NEAR_AHEAD = 2, 2
 """Words that the gates of the first reading see."""
-EMBEDDING, WINDOW = 48, 128
-READINGS = ((96, 96), (64, 64))
-"""Of each reading, its units per direction and the size of its result."""
+EMBEDDING, WINDOW = 64, 192
+UNITS1, UNITS2 = 128, 64
+"""Units per direction of the two readings."""
+RESULT1, RESULT2 = 128, 64
+"""The sizes of h2 and h3."""
+DOUBT = 2.5
+"""A gap is in doubt if the early score of a mark is greater than that of no mark less this."""
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
 
-_LARGEST_BYTE = 127
-_LARGEST = 4.97  # beyond, tanh is 1 or −1, to four digits
-
-
-@inner
-def tanh_ratio(x: f32) -> tuple[f32, f32]:
-    """Return the numerator and the denominator of tanh x, by its continued fraction."""
-    x = max(f32(-_LARGEST), min(f32(_LARGEST), x))
-    y = x * x
-    above = x * (f32(135135) + y * (f32(17325) + y * (f32(378) + y)))
-    return above, f32(135135) + y * (f32(62370) + y * (f32(3150) + y * f32(28)))
-
-
-@inner
-def tanh(x: f32) -> f32:
-    """Return tanh x."""
-    above, below = tanh_ratio(x)
-    return above / below
+_LARGEST_EMBEDDED = 63
+_LARGEST_WEIGHT = 31  # of dense layers: products of four are summed in 16 bits
 
 
 class Dense(NamedTuple):
     """x → x · weights + bias.
 
-    The columns of a reading's F and C are in blocks of TILE_COLUMNS, of F and of C in turn: first those of all units of
+    The columns of a reading's F and C are in blocks of LANES, of F and of C in turn: first those of all units of
     the forward direction.
     """
 
@@ -79,35 +71,35 @@ class Layers(NamedTuple):
 
     window: Dense  # a and A
     gates1: Dense  # F and C of the first reading, without bias in the formulas above
-    result1: Dense
+    early: Dense  # d and D; only the first columns are used
+    result1: Dense  # U
     gates2: Dense
-    result2: Dense
+    result2: Dense  # V
     output: Dense  # b and B; only the first columns are used
 
 
-def sizes() -> list[tuple[int, int]]:
-    """Return the numbers of inputs and outputs of each dense layer."""
-    found, size, of_gates = [((BACK + AHEAD) * EMBEDDING, WINDOW)], WINDOW, (NEAR_BACK + NEAR_AHEAD) * EMBEDDING
-    for units, result in READINGS:
-        found += [(of_gates, 4 * units), (size + 2 * units, result)]
-        size = of_gates = result
-    return [*found, (size, TILE_COLUMNS)]
+SIZES = (
+    ((BACK + AHEAD) * EMBEDDING, WINDOW),
+    ((NEAR_BACK + NEAR_AHEAD) * EMBEDDING, 4 * UNITS1),
+    (WINDOW + 2 * UNITS1, REAL_COLUMNS),
+    (WINDOW + 2 * UNITS1, RESULT1),
+    (RESULT1, 4 * UNITS2),
+    (RESULT1 + 2 * UNITS2, RESULT2),
+    (RESULT2, REAL_COLUMNS),
+)
+"""The numbers of inputs and outputs of each dense layer."""
 
 
 class RoundedDense(NamedTuple):
-    """A dense layer with weights of 8 bits."""
+    """A dense layer with weights of 6 bits."""
 
     weights: I8Matrix  # [inputs, outputs]
     units: F32Array  # [outputs]: the value of 1 among the weights of an output
     bias: F32Array  # [outputs]
 
-    def dense(self) -> Dense:
-        """Return the layer as it was before, but for the rounding."""
-        return Dense(self.weights * self.units, self.bias)
-
 
 class Rounded(NamedTuple):
-    """The network with weights of 8 bits."""
+    """The network with weights of few bits."""
 
     words: I8Matrix  # [words, EMBEDDING]: e of each word that it knows
     endings: I8Matrix  # [N_ENDINGS, EMBEDDING]: e of all others, by their endings
@@ -123,13 +115,12 @@ class Network(NamedTuple):
     endings: F32Matrix  # [N_ENDINGS, EMBEDDING]
     class_of: I32Array  # [rows]
     layers: Layers
-    early: Dense  # an output that reads h1, only while the network is learned
 
     def rounded(self, ending_of: npt.NDArray[np.int32]) -> Rounded:
-        """Return the network with weights of 8 bits. ending_of: int32[rows], of which the first is not used."""
+        """Return the network with weights of few bits. ending_of: int32[rows], of which the first is not used."""
         words = self.words + self.classes[self.class_of]
         embedded = words[1:] + self.endings[ending_of[1:]], words[0] + self.endings
-        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_BYTE or 1.0
+        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_EMBEDDED or 1.0
         known, rare = (_bytes(each, unit) for each in embedded)
         return Rounded(known, rare, unit, tuple(map(_rounded, self.layers)))
 
@@ -139,6 +130,6 @@ def _bytes(weights: F32Matrix, unit: float | F32Array) -> I8Matrix:
 
 
 def _rounded(layer: Dense) -> RoundedDense:
-    units = abs(layer.weights).max(0) / np.float32(_LARGEST_BYTE)
+    units = abs(layer.weights).max(0) / np.float32(_LARGEST_WEIGHT)
     units[units == 0] = 1
     return RoundedDense(_bytes(layer.weights, units), units, layer.bias)

@@ -1,6 +1,7 @@
-"""What the pause after a word tells about the mark there: biases of the marks.
+"""The pause after a word is evidence for a mark: it adds to the mark's score in proportion to its logarithm.
 
-Learned from the words and times of four recognizers by scripts/experiments/restored_punctuation.py.
+A pause of p seconds adds w ln((p + SOFT) / (USUAL + SOFT)), with a weight w for commas and another for periods and
+question marks. scripts/experiments/restored_punctuation.py learns the weights from the words and times of recognizers.
 """
 
 from __future__ import annotations
@@ -10,26 +11,23 @@ import numpy.typing as npt
 
 from capfst.io.running_text import Pauses
 
-RANGES = np.array([0, 0.02, 0.1, 0.3, 0.45, 0.7, 1.5])
-"""Where the next range of pauses begins, in seconds."""
-BIASES = np.array([
-    [0, 0, 0, 0],
-    [0, -0.5, -1.5, -0.5],
-    [0, 0, -1, 0],
-    [0, 0, 0, 0],
-    [0, 0, 0, 0],
-    [0, 0.5, 1, 1.5],
-    [0, 1, 2.5, 2.5],
-    [0, 0.5, 3.5, 5],
-], np.float32)  # fmt: skip
-"""What is added to the scores, [ranges, marks]; the first range is that of unknown pauses."""
-_UNKNOWN = -1  # below all ranges
+SOFT, USUAL = 0.1, 0.3
+"""In seconds; the usual pause is evidence of nothing."""
+COMMA_WEIGHT, END_WEIGHT = 0.5, 2.0
 
 
-def ranges_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.int64]:
-    """Return the range of the pause in each gap, int64[words]: 0 … len(RANGES). ends: int64[words], the byte offset
-    after each word."""
+def lengths_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.float32]:
+    """Return the logarithm of the longest pause in each gap, relative to the usual one; 0 where none is known. ends:
+    int64[words], the byte offset after each word."""
     gap = np.searchsorted(ends, pauses.ends, "right") - 1  # of the last word before the pause
-    longest = np.full(len(ends), _UNKNOWN, np.float64)
+    longest = np.full(len(ends), -1.0)
     np.maximum.at(longest, gap[gap >= 0], pauses.seconds[gap >= 0])
-    return np.searchsorted(RANGES, longest, "right")
+    longest[longest < 0] = USUAL
+    return np.log((longest + SOFT) / (USUAL + SOFT)).astype(np.float32)
+
+
+def biases(
+    lengths: npt.NDArray[np.float32], comma: float = COMMA_WEIGHT, end: float = END_WEIGHT
+) -> npt.NDArray[np.float32]:
+    """Return what pauses add to the scores of the marks, float32[words, marks]."""
+    return lengths[:, np.newaxis] * np.array([0, comma, end, end], np.float32)

@@ -1,8 +1,9 @@
-"""Score the marks of each gap by the network, with weights of 8 bits and all else of 16.
+"""Score the marks of each gap by the network, in integers of 8 bits.
 
-In: the words of lines as numbers of vectors (text.py). Out: the scores of the marks after each word, float32[words, 4].
-Products are summed exactly, and nothing is summed in another order, so that all processors find the same marks. The
-products of a word's vector, with A and with F and C of the first reading, are kept for its next occurrences.
+In: the words of lines as numbers of vectors (text.py). Out: the scores of the marks after each word, float32[words, 4]:
+the early ones, except in gaps that are in doubt. Products are summed exactly, and nothing is summed in another order,
+so that all processors find the same marks. The products of a word's vector, with A and with F and C of the first
+reading, are kept for its next occurrences.
 """
 
 from __future__ import annotations
@@ -12,71 +13,78 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import fence, inner, kernel, multiply_tile, prefetch
+from capfst.kernels import add_rows, fence, inner, kernel, multiply_tile, prefetch, read_gates, round_tile
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
 from capfst.kernels.types import (
+    BoolArray,
     F32Array,
     F32Matrix,
+    I8Array,
+    I8Matrix,
     I16Array,
-    I16Matrix,
     I32Array,
     I64Array,
     U8Array,
     f32,
-    i16,
-    i32,
+    i8,
     i64,
 )
 from capfst.punctuation.network import (
     AHEAD,
     BACK,
+    DOUBT,
     EMBEDDING,
     MARKS,
     NEAR_AHEAD,
     NEAR_BACK,
-    READINGS,
+    RESULT1,
+    RESULT2,
+    UNITS1,
+    UNITS2,
     WINDOW,
     Rounded,
     RoundedDense,
-    tanh_ratio,
 )
 
-_ONE, _MOST = 2048, 32767  # 1 and the largest number, in 16 bits
-_BLOCK = 2048  # words that are read at once
+_ONE, _MOST = 32, 127  # 1 and the largest number, in 8 bits; `read_gates` expects this 1
+_ZERO = 64  # 0 in embeddings
+_BLOCK = 1024  # words that are read at once
 _OVERLAP = 64  # words on each side of a part of a longer line that are read with it
-(_UNITS1, _RESULT1), (_UNITS2, _RESULT2) = READINGS
 _N_MARKS = len(MARKS)
-_NEAR, _GATES1 = NEAR_BACK + NEAR_AHEAD, 4 * _UNITS1
+_NEAR, _GATES1 = NEAR_BACK + NEAR_AHEAD, 4 * UNITS1
 _FIRST_GATES = (BACK + AHEAD) * WINDOW  # where the products for the gates begin
 _SOON = 3  # words from one that is read to one whose products are fetched
-_LINE = 32  # numbers of 16 bits in a line of the cache
+_LINE = 64  # bytes in a line of the cache
 _N_PRODUCTS = _FIRST_GATES + _NEAR * _GATES1
 
 
 class Packed(NamedTuple):
-    """A dense layer for `multiply_tile`."""
+    """A dense layer for `multiply_tile`: sums · units + bias is its result, where 1 is _ONE."""
 
-    weights: I16Array  # [outputs / TILE_COLUMNS, inputs / 2, TILE_COLUMNS, 2]
-    units: F32Array  # [outputs]: the values of 1 in sums
+    weights: I8Array  # [outputs / TILE_COLUMNS, inputs / 4, TILE_COLUMNS, 4]
+    units: F32Array  # [outputs]
     bias: F32Array  # [outputs]
 
     @classmethod
-    def of(cls, layer: RoundedDense) -> Packed:
-        inputs, outputs = layer.weights.shape
-        tiles = layer.weights.reshape(inputs // 2, 2, outputs // TILE_COLUMNS, TILE_COLUMNS).transpose(2, 0, 3, 1)
-        return cls(tiles.astype(np.int16).ravel(), layer.units / np.float32(_ONE), layer.bias)
+    def of(cls, layer: RoundedDense, n_shifted: int = 0, zero: int = _ONE, one: float = _ONE) -> Packed:
+        """Return a layer, in tiles. Of its inputs, 1 is `one`, and 0 is
+        `zero` for the last n_shifted of them."""
+        weights, units, bias = layer
+        units = units * np.float32(_ONE / one)
+        shift = units * (zero * weights[len(weights) - n_shifted :].sum(0, dtype=np.float32))
+        tiles = weights.reshape(len(weights) // 4, 4, -1, TILE_COLUMNS).transpose(2, 0, 3, 1)
+        return cls(tiles.ravel(), units, np.float32(_ONE) * bias - shift)
 
 
 class Scorer(NamedTuple):
     """The network as the kernels read it."""
 
-    embedded: F32Matrix  # [vectors, EMBEDDING]
-    window: F32Matrix  # [(BACK + AHEAD) EMBEDDING, WINDOW]
-    near: F32Matrix  # [_NEAR EMBEDDING, _GATES1]
-    window_bias: I32Array  # [WINDOW]
-    products: I16Matrix  # [vectors, _N_PRODUCTS]: of the vectors with `window` and with `near`, place by place
-    is_filled: U8Array  # [vectors]: whether these are known
-    gates1: Packed  # without weights
+    embedded: I8Matrix  # [vectors, EMBEDDING]: the vectors, at a multiple of TILE_ROWS; 0 is _ZERO
+    words: Packed  # makes `products`
+    products: I8Matrix  # [vectors, _N_PRODUCTS]: of the vectors with A, and with F and C of the first reading, place by
+    # place; with the biases at the first ones
+    is_filled: U8Array  # [vectors / TILE_ROWS]: whether these are known
+    early: Packed  # as of `output`, only the first tile is used
     result1: Packed
     gates2: Packed
     result2: Packed
@@ -86,204 +94,144 @@ class Scorer(NamedTuple):
 class Buffers(NamedTuple):
     """Memory for one block of words."""
 
-    h0: I16Matrix  # h0, and the states of the first reading, backward ones last
-    h1: I16Matrix
-    h2: I16Matrix
+    h1: I8Matrix
+    gates: I8Matrix  # inputs of f and c: of the first reading, for one word; of the second, for all in doubt
+    states: I16Array
+    begins: BoolArray  # whether a line begins at each word
+    rows: I64Array  # the rows of the gaps that are in doubt: those of the following arrays
+    h2: I8Matrix  # h2, and the states of the second reading
+    h3: I8Matrix
+    scores: F32Matrix
     sums: I32Array
-    more_sums: I32Array
-    states: F32Array
-    totals: F32Array
 
     @classmethod
     def of(cls, n_words: int) -> Buffers:
         """Allocate them for blocks of a text of so many words."""
         n = min(n_words, _BLOCK + 2 * _OVERLAP) + TILE_ROWS
-        h0, h1, h2 = (
-            np.empty((n, width), np.int16) for width in (WINDOW + 2 * _UNITS1, _RESULT1 + 2 * _UNITS2, _RESULT2)
+        h1, gates, h2, h3 = (
+            np.empty((n, width), np.int8) for width in (WINDOW + 2 * UNITS1, 4 * UNITS2, RESULT1 + 2 * UNITS2, RESULT2)
         )
-        sums, more = (np.empty(max(WINDOW, _GATES1 // 2, TILE_ROWS * TILE_COLUMNS), np.int32) for _ in range(2))
-        states, totals = (np.empty(size, np.float32) for size in (max(_UNITS1, _UNITS2), max(WINDOW, _GATES1)))
-        return cls(h0, h1, h2, sums, more, states, totals)
+        states, scores = np.empty(max(UNITS1, UNITS2), np.int16), np.empty((n, _N_MARKS), np.float32)
+        begins, rows = np.empty(n, np.bool_), np.empty(n, np.int64)
+        sums = np.empty(TILE_ROWS * TILE_COLUMNS, np.int32)
+        return cls(h1, gates, states, begins, rows, h2, h3, scores, sums)
 
 
 @inner
-def _short(x: f32) -> i16:
-    return i16(np.rint(max(f32(-_MOST), min(f32(_MOST), x * f32(_ONE)))))
+def _apply(x: I8Matrix, n: i64, layer: Packed, least: i64, sums: I32Array, result: I8Matrix) -> None:
+    """Fill in the first columns of n rows of the result: x · weights + bias, or `least` where that is greater."""
+    size, stride, width = layer.weights.size // layer.units.size, x.shape[1], result.shape[1]
+    for column in range(0, layer.units.size, TILE_COLUMNS):
+        for row in range(0, n, TILE_ROWS):
+            multiply_tile(x, row * stride, stride, layer.weights, column * size, size, sums)
+            round_tile(sums, layer.units, layer.bias, column, least, result, row * width + column, width)
 
 
 @inner
-def _multiply(vector: i64, scorer: Scorer, weights: F32Matrix, first: i64, totals: F32Array) -> None:
-    """Fill in the products of a vector with the weights of each place."""
-    for place in range(len(weights) // EMBEDDING):
-        totals[:] = 0
-        for d in range(EMBEDDING):
-            x, row = scorer.embedded[vector, d], place * EMBEDDING + d
-            for k in range(weights.shape[1]):
-                totals[k] += x * weights[row, k]
-        for k in range(weights.shape[1]):
-            scorer.products[vector, first + place * weights.shape[1] + k] = _short(totals[k])
-
-
-@inner
-def _fill_products(vector: i64, scorer: Scorer, totals: F32Array) -> None:
-    """Fill in the products of a vector. Threads may do so at the same time: all write the same."""
-    _multiply(vector, scorer, scorer.window, 0, totals)
-    _multiply(vector, scorer, scorer.near, _FIRST_GATES, totals)
+def _fill_products(vector: i64, scorer: Scorer, sums: I32Array) -> None:
+    """Fill in the products of a tile of vectors. Threads may do so at the same time: all write the same."""
+    first = vector // TILE_ROWS * TILE_ROWS
+    vectors, products = scorer.embedded[first : first + TILE_ROWS], scorer.products[first : first + TILE_ROWS]
+    _apply(vectors, TILE_ROWS, scorer.words, -_MOST, sums, products)
     fence()
-    scorer.is_filled[vector] = 1
+    scorer.is_filled[vector // TILE_ROWS] = 1
 
 
 @inner
-def _add_four(
-    products: I16Matrix, vectors: I32Array, at: i64, first: i64, stride: i64, size: i64, sums: I32Array
-) -> None:
-    """Add the products of four words to sums: those that begin at `first` for vectors[at], and `stride` later for each
-    word after it."""
-    a, b, c, d = i64(vectors[at]), i64(vectors[at + 1]), i64(vectors[at + 2]), i64(vectors[at + 3])
-    second, third, fourth = first + stride, first + 2 * stride, first + 3 * stride
-    for k in range(size):
-        ab = i32(products[a, first + k]) + i32(products[b, second + k])
-        cd = i32(products[c, third + k]) + i32(products[d, fourth + k])
-        sums[k] += ab + cd
+def _fetch(products: I8Matrix, vectors: I32Array, at: i64) -> None:
+    """Fetch the products of a word that is needed soon into the cache."""
+    if at < vectors.size:
+        begin = i64(vectors[at]) * _N_PRODUCTS
+        for k in range(0, _N_PRODUCTS, _LINE):
+            prefetch(products, begin + k)
 
 
 @inner
-def _fetch(products: I16Matrix, vectors: I32Array, at: i64, n: i64, first: i64, stride: i64, size: i64) -> None:
-    """Fetch products of n words that are needed soon into the cache: those that `_add_four` reads."""
-    for place in range(n):
-        if 0 <= at + place < vectors.size:
-            begin = i64(vectors[at + place]) * _N_PRODUCTS + first + place * stride
-            for k in range(0, size, _LINE):
-                prefetch(products, begin + k)
-
-
-@inner
-def _read_window(vectors: I32Array, at: i64, scorer: Scorer, buffers: Buffers, row: i64) -> None:
-    """Fill in h0 of the gap after vectors[at], and the products of all vectors around it."""
-    sums, h = buffers.sums, buffers.h0
-    for k in range(WINDOW):
-        sums[k] = scorer.window_bias[k]
-    first = at - BACK + 1
-    _fetch(scorer.products, vectors, first + _SOON, BACK + AHEAD, 0, WINDOW, WINDOW)
-    for place in range(BACK + AHEAD):
-        vector = i64(vectors[first + place])
-        if scorer.is_filled[vector] == 0:
-            _fill_products(vector, scorer, buffers.totals)
-    for place in range(0, BACK + AHEAD, 4):
-        _add_four(scorer.products, vectors, first + place, place * WINDOW, WINDOW, WINDOW, sums)
-    for k in range(WINDOW):
-        h[row, k] = min(_MOST, max(0, sums[k]))
-
-
-@inner
-def _read_row(
-    of_f: I32Array, k: i64, of_c: I32Array, m: i64, layer: Packed, column: i64, keeps: f32, states: F32Array,
-    unit: i64, h: I16Matrix, row: i64, state: i64,
-) -> None:  # fmt: skip
-    """Update the states of a tile of units by the next word, given the sums for F and C, whose columns of the
-    layer begin at `column`; write them to h."""
-    for j in range(TILE_COLUMNS):
-        f_column, c_column = column + j, column + TILE_COLUMNS + j
-        x = f32(of_f[k + j]) * layer.units[f_column] + layer.bias[f_column]
-        f_above, f_below = tanh_ratio(f32(0.5) * x)
-        c_above, c_below = tanh_ratio(f32(of_c[m + j]) * layer.units[c_column] + layer.bias[c_column])
-        both = f32(1) / (f_below * c_below)  # one division instead of two
-        f = f32(0.5) + f32(0.5) * (f_above * c_below * both)
-        s = f * (keeps * states[unit + j]) + (f32(1) - f) * (c_above * f_below * both)
-        states[unit + j] = s
-        h[row, state + j] = _short(s)
-
-
-@inner
-def _read_first_states(vectors: I32Array, at: I64Array, begin: i64, end: i64, scorer: Scorer, buffers: Buffers) -> None:
-    """Fill in the states of the first reading, for the words begin … end − 1, whose products are known."""
-    sums, products, states, half = buffers.sums, scorer.products, buffers.states, _GATES1 // 2
+def _read_words(vectors: I32Array, at: I64Array, begin: i64, n: i64, scorer: Scorer, buffers: Buffers) -> None:
+    """Fill in h1, from the products of the words around each gap."""
+    for k in range(at[begin] - BACK + 1, at[begin + n - 1] + AHEAD + 1):
+        vector = i64(vectors[k])
+        if scorer.is_filled[vector // TILE_ROWS] == 0:
+            _fill_products(vector, scorer, buffers.sums)
+    products, h1, half = scorer.products, buffers.h1, _GATES1 // 2
+    width = h1.shape[1]
     for direction in range(2):
-        for count in range(end - begin):
-            word, before = begin + count, begin + count - 1
-            if direction == 1:
-                word, before = end - 1 - count, end - count
-            keeps = f32(0) if count == 0 or abs(at[word] - at[before]) != 1 else f32(1)
-            for k in range(half):
-                sums[k] = 0
-            first, soon = at[word] - NEAR_BACK + 1, _SOON if direction == 0 else -_SOON
-            _fetch(products, vectors, first + soon, _NEAR, _FIRST_GATES + direction * half, _GATES1, half)
-            for place in range(0, _NEAR, 4):
-                column = _FIRST_GATES + place * _GATES1 + direction * half
-                _add_four(products, vectors, first + place, column, _GATES1, half, sums)
-            for unit in range(0, _UNITS1, TILE_COLUMNS):
-                column, state = 2 * unit, WINDOW + direction * _UNITS1 + unit
-                _read_row(
-                    sums, column, sums, column + TILE_COLUMNS, scorer.gates1, direction * half + column, keeps, states,
-                    unit, buffers.h0, word - begin, state,
-                )  # fmt: skip
+        for count in range(n):
+            row = count if direction == 0 else n - 1 - count
+            first = at[begin + row] - BACK + 1
+            if direction == 0:
+                _fetch(products, vectors, first + BACK + AHEAD + _SOON)
+                add_rows(products, vectors, first, BACK + AHEAD, 0, WINDOW, WINDOW, h1, row * width)
+                for k in range(WINDOW):
+                    h1[row, k] = max(i8(0), h1[row, k])
+            column = _FIRST_GATES + direction * half
+            add_rows(products, vectors, first + BACK - NEAR_BACK, _NEAR, column, _GATES1, half, buffers.gates, 0)
+            keeps = 0 if buffers.begins[row + direction] else -1
+            read_gates(buffers.gates, 0, UNITS1, keeps, buffers.states, h1, row * width + WINDOW + direction * UNITS1)
 
 
 @inner
-def _read_states(
-    at: I64Array, begin: i64, end: i64, layer: Packed, units: i64, size: i64, h: I16Matrix, buffers: Buffers
-) -> None:
-    """Fill in the states of the second reading, for the words begin … end − 1 in the first rows of h."""
-    sums, more, states, stride, n = buffers.sums, buffers.more_sums, buffers.states, h.shape[1], end - begin
-    n_tiles, tile_size = (n + TILE_ROWS - 1) // TILE_ROWS, size * TILE_COLUMNS
+def _read_doubtful(n: i64, begins: BoolArray, buffers: Buffers) -> None:
+    """Fill in the states of the second reading, the last columns of n rows of h2."""
+    h2 = buffers.h2
     for direction in range(2):
-        states[:] = 0
-        for count in range(n_tiles):
-            first = TILE_ROWS * (count if direction == 0 else n_tiles - 1 - count)
-            for unit in range(0, units, TILE_COLUMNS):
-                column = 2 * (direction * units + unit)
-                weights = column * size
-                multiply_tile(h, first * stride, stride, layer.weights, weights, size // 2, sums)
-                multiply_tile(h, first * stride, stride, layer.weights, weights + tile_size, size // 2, more)
-                for k in range(TILE_ROWS):
-                    row = first + k if direction == 0 else first + TILE_ROWS - 1 - k
-                    if row < n:
-                        word = begin + row
-                        if direction == 0:
-                            is_first = row == 0 or at[word] != at[word - 1] + 1
-                        else:
-                            is_first = row == n - 1 or at[word] != at[word + 1] - 1
-                        of_row = (row - first) * TILE_COLUMNS
-                        state = size + direction * units + unit
-                        keeps = f32(0) if is_first else f32(1)
-                        _read_row(sums, of_row, more, of_row, layer, column, keeps, states, unit, h, row, state)
+        for count in range(n):
+            row = count if direction == 0 else n - 1 - count
+            column, keeps = direction * UNITS2, 0 if begins[row + direction] else -1
+            read_gates(
+                buffers.gates, 4 * UNITS2 * row + 2 * column, UNITS2, keeps, buffers.states, h2,
+                row * h2.shape[1] + RESULT1 + column,
+            )  # fmt: skip
 
 
 @inner
-def _fill_result(h: I16Matrix, n: i64, layer: Packed, sums: I32Array, result: I16Matrix, outputs: i64) -> None:
-    """Fill in relu(h · weights + bias), for n rows."""
-    size = h.shape[1]
-    for row in range(0, n, TILE_ROWS):
-        for column in range(0, outputs, TILE_COLUMNS):
-            multiply_tile(h, row * size, size, layer.weights, column * size, size // 2, sums)
-            for k in range(TILE_ROWS):
-                for j in range(TILE_COLUMNS):
-                    x = f32(sums[k * TILE_COLUMNS + j]) * layer.units[column + j] + layer.bias[column + j]
-                    result[row + k, column + j] = _short(max(f32(0), x))
+def _score_tile(x: I8Matrix, row: i64, layer: Packed, buffers: Buffers, first: i64) -> None:
+    """Fill in the scores of TILE_ROWS rows, from the row `first` on of `buffers.scores`."""
+    width = x.shape[1]
+    multiply_tile(x, row * width, width, layer.weights, 0, width, buffers.sums)
+    for k in range(TILE_ROWS):
+        for j in range(_N_MARKS):
+            sum_ = f32(buffers.sums[k * TILE_COLUMNS + j])
+            buffers.scores[first + k, j] = (sum_ * layer.units[j] + layer.bias[j]) * f32(1 / _ONE)
 
 
 @inner
-def _score_block(
-    vectors: I32Array, at: I64Array, begin: i64, end: i64, first: i64, last: i64, scorer: Scorer, buffers: Buffers,
-    scores: F32Matrix,
-) -> None:  # fmt: skip
-    """Fill in the scores of the words first … last − 1, having read the words begin … end − 1."""
-    n, sums = end - begin, buffers.sums
+def _find_doubtful(h1: I8Matrix, n: i64, scorer: Scorer, buffers: Buffers) -> i64:
+    """Fill in the early scores of n words; move those in doubt to the first rows of h1, and return their number."""
+    found, is_first, scores = 0, True, buffers.scores
     for row in range(n):
-        _read_window(vectors, at[begin + row], scorer, buffers, row)
-    buffers.states[:] = 0
-    _read_first_states(vectors, at, begin, end, scorer, buffers)
-    _fill_result(buffers.h0, n, scorer.result1, sums, buffers.h1, _RESULT1)
-    _read_states(at, begin, end, scorer.gates2, _UNITS2, _RESULT1, buffers.h1, buffers)
-    _fill_result(buffers.h1, n, scorer.result2, sums, buffers.h2, _RESULT2)
-    layer = scorer.output
-    for row in range(0, n, TILE_ROWS):
-        multiply_tile(buffers.h2, row * _RESULT2, _RESULT2, layer.weights, 0, _RESULT2 // 2, sums)
-        for k in range(TILE_ROWS):
-            word = begin + row + k
-            if first <= word < last:
-                for j in range(_N_MARKS):
-                    scores[word, j] = f32(sums[k * TILE_COLUMNS + j]) * layer.units[j] + layer.bias[j]
+        if row % TILE_ROWS == 0:
+            _score_tile(h1, row, scorer.early, buffers, row)
+        is_first = is_first or buffers.begins[row]
+        if max(scores[row, 1], scores[row, 2], scores[row, 3]) > scores[row, 0] - f32(DOUBT):
+            for k in range(h1.shape[1]):
+                h1[found, k] = h1[row, k]
+            buffers.rows[found], buffers.begins[found] = row, is_first
+            found += 1
+            is_first = False
+    buffers.begins[found] = True
+    return found
+
+
+@inner
+def _score_block(vectors: I32Array, at: I64Array, begin: i64, end: i64, scorer: Scorer, buffers: Buffers) -> None:
+    """Fill in the scores of the words begin … end − 1, in the first rows of buffers.scores."""
+    n_words = end - begin
+    h1, h2, h3, sums, begins = buffers.h1, buffers.h2, buffers.h3, buffers.sums, buffers.begins
+    for row in range(n_words):
+        begins[row] = row == 0 or at[begin + row] != at[begin + row - 1] + 1
+    begins[n_words] = True
+    _read_words(vectors, at, begin, n_words, scorer, buffers)
+    n = _find_doubtful(h1, n_words, scorer, buffers)
+    _apply(h1, n, scorer.result1, 0, sums, h2)
+    _apply(h2, n, scorer.gates2, -_MOST, sums, buffers.gates)
+    _read_doubtful(n, begins, buffers)
+    _apply(h2, n, scorer.result2, 0, sums, h3)
+    for row in range(n):
+        if row % TILE_ROWS == 0:
+            _score_tile(h3, row, scorer.output, buffers, n_words)
+        for k in range(_N_MARKS):
+            buffers.scores[buffers.rows[row], k] = buffers.scores[n_words + row % TILE_ROWS, k]
 
 
 @kernel
@@ -301,24 +249,39 @@ def _score(
         for first in range(begin, begin + size, _BLOCK):
             last = min(begin + size, first + _BLOCK)
             read, until = max(begin, first - _OVERLAP), min(begin + size, last + _OVERLAP)
-            _score_block(vectors, at, read, until, first, last, scorer, buffers, scores)
+            _score_block(vectors, at, read, until, scorer, buffers)
+            for word in range(first, last):
+                for k in range(_N_MARKS):
+                    scores[word, k] = buffers.scores[word - read, k]
 
 
 def scorer_of(network: Rounded) -> Scorer:
     """Return the network as the kernels read it."""
     padding = np.zeros((1, EMBEDDING), np.int8)
-    embedded = np.concatenate([padding, network.endings, network.words]) * np.float32(network.unit)
-    window, near, *others = network.layers
+    vectors = np.concatenate([padding, network.endings, network.words])
+    embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
+    window, near, early, result1, gates2, result2, output = network.layers
+    places = RoundedDense(*(np.concatenate(each, -1) for each in zip(_places(window), _places(near), strict=True)))
     return Scorer(
         embedded,
-        window.dense().weights,
-        near.dense().weights,
-        np.rint(window.bias * _ONE).astype(np.int32),
-        np.empty((len(embedded), _N_PRODUCTS), np.int16),
-        np.zeros(len(embedded), np.uint8),
-        Packed(np.empty(0, np.int16), np.full(_GATES1, 1 / _ONE, np.float32), near.bias),
-        *map(Packed.of, others),
+        Packed.of(places, EMBEDDING, _ZERO, 1 / network.unit),
+        np.empty((len(embedded), _N_PRODUCTS), np.int8),
+        np.zeros(len(embedded) // TILE_ROWS, np.uint8),
+        Packed.of(early, 2 * UNITS1),
+        Packed.of(result1, 2 * UNITS1),
+        Packed.of(gates2),
+        Packed.of(result2, 2 * UNITS2),
+        Packed.of(output),
     )
+
+
+def _places(layer: RoundedDense) -> RoundedDense:
+    """Return a layer of a window as one of each word in it, which has the outputs of all places."""
+    weights, units, bias = layer
+    places = weights.reshape(-1, EMBEDDING, len(units))
+    biases = np.zeros((len(places), len(units)), np.float32)
+    biases[0] = bias
+    return RoundedDense(np.concatenate(places, 1), np.tile(units, len(places)), biases.ravel())
 
 
 def score(

@@ -1,9 +1,9 @@
 """Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
 
-All of the text is learned once, then equally much of each source a few times, so that the kinds of text that there are
-count more than their amounts. The last part of each source is not learned: on these, which also count equally, the
-biases are chosen that have the highest F1 of all marks (without them, marks are too rare wherever the network is
-uncertain).
+All of the text is learned once, and then a part of each source, in proportion to the square root of its size, so that
+neither the largest sources nor the many small ones decide alone. The last part of each source is not learned. On these,
+which count alike and have no breaks, the biases are chosen that have the highest F1 of all marks (without them, marks
+are too rare wherever the network is uncertain).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.classes import label_classes
-from capfst.context.sample import slices, smaller
+from capfst.context.sample import select, slices
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.punctuation.gradients import Text
@@ -23,14 +23,13 @@ from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
 from capfst.system.progress import Progress
 
-MOST_LABELS, EQUAL_LABELS, RUN = 30_000_000, 12_000_000, 100
-"""The largest numbers of labels that are learned once, and then in equal parts by source; sentences stay together in
-runs of this length."""
-EPOCHS, LEAST_STEPS = 3, 1_000
-"""The equal parts are learned this often, or more often until this many steps are done."""
+MOST_LABELS, AGAIN_LABELS, RUN = 60_000_000, 30_000_000, 100
+"""The largest numbers of labels that are learned once, and again; sentences stay together in runs of this length."""
+LEAST_STEPS = 2_000
+"""The second text is learned once, or more often until this many steps are done."""
 FIRST_FALL, LAST_FALL = 0.4, 0.02
 """The learning rate falls to these fractions at the end of the first and of the second text."""
-FREQUENT, MOST_WORDS = 8, 16_000
+FREQUENT, MOST_WORDS = 8, 24_000
 """Words that occur at least this often have an embedding of their own; at most this many of them."""
 LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
 """The probability that a text ends after a line, and after any word."""
@@ -46,13 +45,28 @@ Weights = npt.NDArray[np.float64] | int
 _SEED = 3
 
 
+def tempered(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArray[np.uint32]]:
+    """Return labels of each source, `most` in total: all, or in proportion to the square root of its size."""
+    roots, chosen = np.sqrt([labels.size for labels in sources]), list(sources)
+    rest = roots.sum()
+    for number in np.argsort(roots, kind="stable").tolist():  # small sources first, whose labels may be too few
+        labels, quota = sources[number], int(most * roots[number] / max(1, rest))
+        if quota < labels.size:
+            chosen[number] = select(labels, 0, quota, labels.size, RUN)
+        most, rest = most - min(quota, labels.size), rest - roots[number]
+    return chosen
+
+
 def marked_text(
-    sample: list[npt.NDArray[np.uint32]], kinds: npt.NDArray[np.uint8], small: npt.NDArray[np.bool_]
+    sample: list[npt.NDArray[np.uint32]],
+    kinds: npt.NDArray[np.uint8],
+    small: npt.NDArray[np.bool_],
+    has_breaks: bool = True,
 ) -> list[Marked]:
     """Return the words of the labels of each source, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
     for labels in sample:
-        breaks = random.random(labels.size) < np.where(labels == 0, LINE_BREAK, WORD_BREAK)
+        breaks = random.random(labels.size) < has_breaks * np.where(labels == 0, LINE_BREAK, WORD_BREAK)
         size = labels.size + AHEAD * int(breaks.sum())
         marked = Marked(np.empty(size, np.uint32), np.empty(size, np.uint8))
         n = read_labels(np.ascontiguousarray(labels), kinds, small, breaks, marked)
@@ -74,8 +88,8 @@ def learn_marks(
     ends = [labels.size - slices(labels, HELD_OUT)[-1].size for labels in sample]
     learned = [labels[:end] for labels, end in zip(sample, ends, strict=True)]
     held_out = [labels[end:] for labels, end in zip(sample, ends, strict=True)]
-    parts = learned, smaller(learned, EQUAL_LABELS, RUN), held_out
-    by_source = [marked_text(labels, kinds, small) for labels in parts]
+    parts = (learned, True), (tempered(learned, AGAIN_LABELS), True), (held_out, False)
+    by_source = [marked_text(labels, kinds, small, has_breaks) for labels, has_breaks in parts]
     marked = [Marked(*map(np.concatenate, zip(*sources, strict=True))) for sources in by_source]
     if (n := int(((marked[0].marks > NONE) & (marked[0].marks < len(MARKS))).sum())) < LEAST_MARKS:
         raise CorpusError(
@@ -91,8 +105,8 @@ def learn_marks(
     row_of[frequent] = np.arange(1, len(frequent) + 1)
     row_of[-1] = -1
     rows, endings = row_of[word_of], label_endings(symbols)
-    whole, equal, rest = (Text(rows[part.labels], endings[part.labels], part.marks) for part in marked)
-    stages = Stage.of(whole, 1, FIRST_FALL), Stage.of(equal, EPOCHS, LAST_FALL, LEAST_STEPS)
+    whole, again, rest = (Text(rows[part.labels], endings[part.labels], part.marks) for part in marked)
+    stages = Stage.of(whole, 1, FIRST_FALL), Stage.of(again, 1, LAST_FALL, LEAST_STEPS)
     with show(sum(stage.n_steps for stage in stages), "learning punctuation", "steps") as advance:
         network = learn(stages, _classes(whole, len(frequent) + 1), threads, advance)
     labels = starts[frequent].astype(np.uint32)
@@ -100,7 +114,7 @@ def learn_marks(
     n = len(rest.rows)
     scores = score(_vectors(rest), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer_of(rounded))
     known = rest.marks != IGNORED
-    weights = np.concatenate([np.full(len(part.marks), 1 / max(1, len(part.marks))) for part in by_source[-1]])
+    weights = np.concatenate([np.full(len(part.marks), 1 / max(1, len(part.marks)) ** 0.5) for part in by_source[-1]])
     return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known], weights[known]))
 
 

@@ -12,8 +12,8 @@ question marks:
 * on thirty earnings calls (Earnings-21), a call per line: on the words of the reference and of recognizers, aligned
   with the reference's; there also F1 of case by the bundled model, with the reference's marks, and with restored ones.
 
-Recognizers that give times add rows with pauses. The biases of pauses (capfst/punctuation/pauses.py) are those that
-have the highest F1 on every other call of theirs; the rows are of the other calls.
+Recognizers that give times add rows with pauses. The weights of pauses (capfst/punctuation/pauses.py) are those with
+the highest F1 on every other call of theirs; the rows are of the other calls.
 
 Words per second are per second of processor time, on one core.
 """
@@ -34,25 +34,23 @@ from helpers.corpora import data_option, document_option, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import show, table
-from helpers.marked_words import EVENTS, MEASURES, OF_CHARACTER, SYMBOLS, cells, labeled_words
+from helpers.marked_words import MEASURES, OF_CHARACTER, SYMBOLS, cells, labeled_words
 from helpers.models import fastest, kept_model
 
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.io.running_text import RunningText, Span, SpokenText
 from capfst.punctuation.marks import Punctuation, decided
-from capfst.punctuation.network import MARKS
-from capfst.punctuation.pauses import RANGES, ranges_of
+from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.train import f1
 from capfst.recaser import Recaser
 from capfst.system.progress import progress
 
-GENERAL = ("speech_press_conferences", "novels_1889_1929_dialogue", "wikinews_archive", "usgov_web")
-SPEECH = (
-    *("earnings_calls", "openstax", "trivia_questions", "speech_meetings", "masc", "speech_committees"),
-    *("state_union", "common_voice", "wikinews", "taskmaster_dialogs"),
+TEXTS = (
+    *("speech_podcasts", "speech_press_conferences", "speech_fomc_meetings", "speech_interviews", "speech_meetings"),
+    *("speech_committees", "earnings_calls", "novels_1889_1929_dialogue", "stories_children"),
 )
-"""The texts that are learned from."""
+"""The texts that are learned from: what people say."""
 WORK = Path(__file__).resolve().parents[2] / "build" / "punctuation"
 COPIES = 3
 """How often the talks are learned from, relative to other texts."""
@@ -61,11 +59,10 @@ TIMED = ("google", "amazon", "speechmatics", "rev kaldi")
 """Recognizers that give times."""
 LOOK_AHEADS = (4, 8)
 _CLASSES = OF_CHARACTER | {"-": 1, "–": 1, "—": 1, "…": 2}
-_STEP = 0.5  # of biases of pauses
+_WEIGHTS = np.arange(0, 4.1, 0.25)  # of pauses, that are tried
 _QUICK_COPIES, _QUICK_LEARNED, _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2, 100_000, 2_000, 2, 3
 
 Marks = npt.NDArray[np.int64]
-Biases = npt.NDArray[np.float32]
 Talk = tuple[list[str], Marks]
 """Words, and the class of the mark after each."""
 
@@ -90,7 +87,7 @@ def model(data: Path, quick: bool, with_talks: bool) -> Path:
     """Return a model that has learned punctuation, if wanted also from talks; if `quick`, only from talks."""
 
     def train(path: Path) -> None:
-        texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else (*GENERAL, *SPEECH))]
+        texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else TEXTS)]
         learned = talk(data, "dev2012", _QUICK_LEARNED if quick else None)
         n_copies = _QUICK_COPIES if quick else COPIES if with_talks else 0
         with TemporaryDirectory() as folder:
@@ -147,10 +144,9 @@ def spoken(words: Sequence[Word]) -> SpokenText:
     return RunningText("", spans, times=lambda: times).spoken
 
 
-def pause_biases(marks: Recaser, texts: Sequence[tuple[Sequence[Word], Marks]]) -> Biases:
-    """Return the bias of each range of pauses and each mark, float32[ranges, marks], with the highest F1 of all marks
-    on texts: the best change of one of them by a step, until none is better."""
-    punctuator, scores, ranges = marks.pipeline.punctuator, [], []
+def pause_weights(marks: Recaser, texts: Sequence[tuple[Sequence[Word], Marks]]) -> tuple[float, float]:
+    """Return the weights of pauses for commas and for sentence ends that have the highest F1 of all marks on texts."""
+    punctuator, scores, lengths = marks.pipeline.punctuator, [], []
     assert punctuator is not None
     for words, _ in texts:
         text = spoken(words)
@@ -158,29 +154,11 @@ def pause_biases(marks: Recaser, texts: Sequence[tuple[Sequence[Word], Marks]]) 
         ends = np.cumsum([len(word.text.lower().encode()) + 1 for word in words]) - 1
         last = np.searchsorted(gaps.ends, ends, "right") - 1  # the last gap of each word
         scores.append(punctuator.scores(gaps)[last])
-        ranges.append(ranges_of(gaps.ends, text.pauses)[last])
-    scored = np.concatenate(scores) + Punctuation.of(marks.pipeline.loaded.model).bias
-    true, of_word = np.concatenate([true for _, true in texts]), np.concatenate(ranges)
-    biases = np.zeros((len(RANGES) + 1, len(MARKS)), np.float32)
-
-    def f1_with(row: int, mark: int, change: float) -> float:
-        tried = biases.copy()
-        tried[row, mark] += change
-        return f1(true, decided(scored, tried[of_word]))
-
-    best = f1_with(0, 0, 0)
-    while True:
-        changes = [
-            (f1_with(row, mark, change), row, mark, change)
-            for row in range(1, len(biases))
-            for mark in range(1, len(MARKS))
-            for change in (-_STEP, _STEP)
-        ]
-        found, row, mark, change = max(changes)
-        if found <= best:
-            return biases
-        best = found
-        biases[row, mark] += np.float32(change)
+        lengths.append(lengths_of(gaps.ends, text.pauses)[last])
+    scored, length = np.concatenate(scores), np.concatenate(lengths)
+    true, bias = np.concatenate([true for _, true in texts]), Punctuation.of(marks.pipeline.loaded.model).bias
+    tried = [(comma, end) for comma in _WEIGHTS.tolist() for end in _WEIGHTS.tolist()]
+    return max(tried, key=lambda weights: f1(true, decided(scored + biases(length, *weights), bias)))
 
 
 def f1_of_case(true: Sequence[str], found: Sequence[str]) -> float:
@@ -228,7 +206,7 @@ def of_talks(name: str, marks: Recaser, test: Talk, dev: Talk | None) -> list[li
 def of_pauses(
     marks: Recaser, calls: Sequence[Call], true: dict[str, list[Marks]]
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the rows of recognizers' words without and with their pauses, on every other call, and the biases of
+    """Return the rows of recognizers' words without and with their pauses, on every other call, and the weights of
     pauses that are best on the other calls. true: the marks of each call, by recognizer."""
     rows = []
     for name in TIMED:
@@ -243,9 +221,7 @@ def of_pauses(
     learned = [
         (call.texts[name], of_call) for name in TIMED for call, of_call in zip(calls[::2], true[name][::2], strict=True)
     ]
-    limits = ["unknown", *(f"from {limit:g} s" for limit in RANGES.tolist())]
-    biases = [[f"{bias:+.1f}" for bias in row[1:]] for row in pause_biases(marks, learned).tolist()]
-    return rows, [[limit, *row] for limit, row in zip(limits, biases, strict=True)]
+    return rows, [[f"{weight:.2f}" for weight in pause_weights(marks, learned)]]
 
 
 @click.command(help=__doc__)
@@ -270,7 +246,7 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
                 *cells(np.concatenate(true[name]), np.concatenate(found)),
             ]
         )
-    pauses, biases = of_pauses(marks, calls, true)
+    pauses, weights = of_pauses(marks, calls, true)
     english = capfst.load()
     kinds = ("with first words", False), ("intrinsic", True)
     case = [[name, *case_of(marks, english, calls, is_intrinsic)] for name, is_intrinsic in kinds]
@@ -281,7 +257,7 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
     for name, shown in (
         ("restored-marks", table(["training and text", *MEASURES], rows)),
         ("restored-pauses", table(["words of", *MEASURES], pauses)),
-        ("pause-biases", table(["pause", *EVENTS], biases)),
+        ("pause-weights", table(["comma", "period and question"], weights)),
         ("restored-case", table(["F1 of case", "the reference's marks", "restored marks", "difference"], case)),
         ("restored-speed", table(["restores", "words/s"], speeds)),
     ):

@@ -11,6 +11,7 @@ import pytest
 from support.command_line import TIMEOUT
 
 from capfst.kernels import (
+    add_rows,
     allocating,
     copy_bytes,
     count_ones,
@@ -22,6 +23,8 @@ from capfst.kernels import (
     multiply_tile,
     prefetch,
     put_eight,
+    read_gates,
+    round_tile,
 )
 from capfst.kernels.types import (
     Array,
@@ -30,8 +33,9 @@ from capfst.kernels.types import (
     F32Matrix,
     F64Array,
     F64Matrix,
+    I8Array,
+    I8Matrix,
     I16Array,
-    I16Matrix,
     I32Array,
     I64Array,
     I64Matrix,
@@ -135,11 +139,22 @@ def converted(number: i64) -> i64:
 
 @kernel
 def multiplied(
-    left: I16Matrix, right: I16Array, sums: I32Array, reals: F32Matrix, more: F32Matrix, of_reals: F32Array
+    left: I8Matrix, right: I8Array, sums: I32Array, reals: F32Matrix, more: F32Matrix, of_reals: F32Array
 ) -> None:
     """Multiply rows 2 … 5 of left, and columns 3 … 6 of reals, without the first row of both factors."""
-    multiply_tile(left, 20, 10, right, 3, 5, sums)
+    multiply_tile(left, 100, 50, right, 3, 48, sums)
     multiply_reals(reals, 11, 1, 8, more, 47, 40, 4, of_reals)
+
+
+@kernel
+def read(
+    table: I8Matrix, rows: I32Array, sums: I8Array, states: I16Array, h: I8Array, keeps: i64, units: F32Array,
+    bias: F32Array, tile: I32Array, result: I8Matrix,
+) -> None:  # fmt: skip
+    """Add columns 2 … 65 of row rows[1], and 66 … 129 of rows[2]; read 32 units, and round columns 1 … 8."""
+    add_rows(table, rows, 1, 2, 2, 64, 64, sums, 3)
+    read_gates(sums, 3, 32, keeps, states, h, 1)
+    round_tile(tile, units, bias, 1, -100, result, 2, 11)
 
 
 @kernel
@@ -300,14 +315,37 @@ def test_memory_in_kernels_and_in_python() -> None:
 @pytest.mark.parametrize("multiplied", [multiplied, multiplied.py_func])
 def test_products_of_tiles(multiplied: Callable[..., None]) -> None:
     random = np.random.default_rng(1)
-    left = random.integers(-9999, 9999, (7, 10)).astype(np.int16)
-    right = random.integers(-127, 127, (10, 16)).astype(np.int16)
-    paired = np.append(np.zeros(3, np.int16), right.reshape(5, 2, 16).transpose(0, 2, 1).ravel())
+    left = random.integers(0, 128, (7, 50)).astype(np.int8)
+    right = random.integers(-31, 32, (48, 8)).astype(np.int8)
+    packed = np.append(np.zeros(3, np.int8), right.reshape(12, 4, 8).transpose(0, 2, 1).ravel())
     reals, more = random.standard_normal((5, 8)).astype(np.float32), random.standard_normal((6, 40)).astype(np.float32)
-    sums, of_reals = np.empty(64, np.int32), np.ones(64, np.float32)
-    multiplied(left, paired, sums, reals, more, of_reals)
-    assert (sums.reshape(4, 16) == left[2:6].astype(int) @ right).all()
+    sums, of_reals = np.empty(32, np.int32), np.ones(64, np.float32)
+    left[2], right[:, 0], packed[3:].reshape(12, 8, 4)[:, 0] = 127, -31, -31  # the largest sums
+    multiplied(left, packed, sums, reals, more, of_reals)
+    assert (sums.reshape(4, 8) == left[2:6, :48].astype(int) @ right).all()
     assert np.allclose(of_reals.reshape(4, 16), 1 + reals[1:, 3:7].T @ more[1:5, 7:23], atol=1e-5)
+
+
+@pytest.mark.parametrize("keeps", [0, -1])
+def test_readings_in_python(keeps: int) -> None:
+    random, found = np.random.default_rng(2), []
+    table = random.integers(-128, 128, (9, 140)).astype(np.int8)
+    rows, states = np.array([7, 3, 8], np.int32), random.integers(-16384, 16386, 33).astype(np.int16)
+    units, bias = random.standard_normal((2, 12)).astype(np.float32)
+    tile = random.integers(-200, 200, 32).astype(np.int32)
+    for function in (read, read.py_func):
+        sums, h, result = np.zeros(70, np.int8), np.zeros(40, np.int8), np.zeros((4, 11), np.int8)
+        mine = states.copy()
+        function(table, rows, sums, mine, h, keeps, units, bias, tile, result)
+        found.append(np.concatenate([sums, mine, h, result.ravel()]))
+    assert (found[0] == found[1]).all()
+    total = table[3, 2:66].astype(int) + table[8, 66:130]
+    assert found[0][3:67].tolist() == total.clip(-128, 127).tolist()
+    assert 0 <= h.min() < h.max() <= 64
+    assert (
+        result.ravel()[2 + 11 : 2 + 11 + 8].tolist()
+        == np.rint(tile[8:16] * units[1:9] + bias[1:9]).clip(-100, 127).tolist()
+    )
 
 
 def test_other_threads_run_while_a_kernel_does() -> None:

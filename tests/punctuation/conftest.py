@@ -21,7 +21,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_steps() -> pytest.MonkeyPatch:
     """Learn in few steps: the rules of the corpus are simple."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "LEAST_STEPS", 200)
+        patch.setattr(train, "LEAST_STEPS", 400)
         patch.setattr(learn, "RATE", 6e-3)
         patch.setattr(learn, "WARM_UP", 10)
         patch.setattr(train, "FREQUENT", 2)

@@ -7,7 +7,7 @@ from capfst.punctuation import learn
 from capfst.punctuation.gradients import Text
 from capfst.punctuation.network import AHEAD, N_ENDINGS
 from capfst.punctuation.score import score, scorer_of
-from capfst.punctuation.train import best_bias, f1
+from capfst.punctuation.train import RUN, best_bias, f1, tempered
 
 N_WORDS, TEST = 30_000, 5_000
 
@@ -25,15 +25,26 @@ def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> Non
     marks = marks.astype(np.uint8)
     text = Text(words, np.zeros_like(words), marks)
     learned = Text(*(array[:-TEST] for array in text))
-    stages = learn.Stage.of(learned, 1, 0.5), learn.Stage.of(learned, 2, 0.1, 190)
-    assert [stage.n_steps for stage in stages] == [13, 190]
+    stages = learn.Stage.of(learned, 1, 0.5), learn.Stage.of(learned, 2, 0.1, 400)
+    assert [stage.n_steps for stage in stages] == [25, 400]
     steps: list[int] = []
     network = learn.learn(stages, np.zeros(5, np.int32), 2, steps.append)
-    assert len(steps) == 203
+    assert len(steps) == 425
     vectors = np.pad(N_ENDINGS + words[-TEST:], AHEAD).astype(np.int32)
     scorer = scorer_of(network.rounded(np.zeros(5, np.int32)))
     scores = score(vectors, np.arange(AHEAD, AHEAD + TEST), np.array([0, TEST]), scorer)
     assert (scores.argmax(1) == marks[-TEST:]).mean() > 0.95  # by chance: half of them
+
+
+def test_large_sources_are_learned_again_in_part() -> None:
+    sentence = np.array([1, 2, 3, 0], np.uint32)
+    sources = [np.tile(sentence, n) for n in (100 * RUN, 10, 400 * RUN)]
+    chosen = tempered(sources, 60_040)
+    assert chosen[1].size == 40  # all of it
+    assert [chosen[k].size for k in (0, 2)] == pytest.approx([20_000, 40_000], rel=0.02)
+    assert all((part.reshape(-1, 4) == sentence).all() for part in chosen)
+    assert [part.size for part in tempered(sources, 10**6)] == [source.size for source in sources]
+    assert tempered([sentence[:0]], 100)[0].size == 0
 
 
 def test_biases() -> None:

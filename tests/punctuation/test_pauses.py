@@ -1,6 +1,7 @@
 """Pauses between words: which gaps they are in, and that they change the marks of transcripts, and nothing else."""
 
 import json
+import math
 import random
 import re
 from itertools import islice
@@ -15,7 +16,7 @@ from support.plain_punctuation import sentences
 
 import capfst
 from capfst.io.running_text import Pauses, RunningText, Span, SpokenText
-from capfst.punctuation.pauses import BIASES, RANGES, ranges_of
+from capfst.punctuation.pauses import biases, lengths_of
 from capfst.recaser import Recaser
 
 
@@ -31,14 +32,16 @@ def spoken(words: list[str], silences: list[float]) -> SpokenText:
     return RunningText("", spans, times=lambda: {k: (begin, begin + 1) for k, begin in enumerate(begins)}).spoken
 
 
-def test_ranges() -> None:
+def test_lengths() -> None:
     """A pause belongs to the last word before it; two in one gap (around a dash) count as the longer one."""
-    found = ranges_of(np.array([2, 5, 9, 14]), Pauses(np.array([1, 2, 6, 8, 11]), np.array([9, 0.0, 0.1, 0.05, 2.0])))
-    assert found.tolist() == [1, 3, len(RANGES), 0]
-    assert (np.diff(RANGES) > 0).all()
-    assert not BIASES[0].any()  # of unknown pauses
-    assert not BIASES[:, 0].any()
-    assert (BIASES[-1, 2:] > BIASES[1, 2:]).all()
+    pauses = Pauses(np.array([1, 2, 6, 8, 11]), np.array([9, 0.0, 0.1, 0.05, 2.0]))
+    found = lengths_of(np.array([2, 5, 9, 14]), pauses)
+    assert found.tolist() == pytest.approx([math.log(1 / 4), math.log(2 / 4), math.log(2.1 / 0.4), 0])
+    added = biases(found)
+    assert added.shape == (4, 4)
+    assert not added[:, 0].any()
+    assert not added[3].any()
+    assert added[2, 2] == added[2, 3] > added[2, 1] > 0 > added[0, 1] > added[0, 2]
 
 
 def test_a_part_of_a_text() -> None:
@@ -51,9 +54,7 @@ def test_pauses_change_marks(marks: Recaser, monkeypatch: pytest.MonkeyPatch) ->
     words = ["does", "anna", "sleeps", "when", "ben", "waits", "the", "old", "car", "waits"]
     silences = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     text = spoken(words, silences)
-    forced = BIASES.copy()
-    forced[ranges_of(np.array([1]), Pauses(np.array([1]), np.array([1.0])))[0], 2] = 99
-    monkeypatch.setattr("capfst.punctuation.marks.BIASES", forced)
+    monkeypatch.setattr("capfst.punctuation.marks.biases", lambda lengths: 99 * np.outer(lengths > 0, [0, 0, 1, 0]))
     with_pause = bytes(marks.pipeline.recase_text(text)).decode()
     assert "when. ben" in with_pause
     assert "when. ben" not in bytes(marks.pipeline.recase_text(bytes(text))).decode()

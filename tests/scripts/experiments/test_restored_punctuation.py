@@ -51,7 +51,7 @@ def test_f1_of_case() -> None:
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:
     document = tmp_path / "research.md"
-    names = ("restored-marks", "restored-pauses", "pause-biases", "restored-case", "restored-speed")
+    names = ("restored-marks", "restored-pauses", "pause-weights", "restored-case", "restored-speed")
     document.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in names))
     command = [sys.executable, str(SCRIPT), "--quick", "--document", str(document)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
