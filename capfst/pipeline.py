@@ -12,6 +12,7 @@ import copy
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
+from capfst.forks import cached
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined, read_blocks
 from capfst.io.documents import PIECE, whole_documents
@@ -40,6 +42,7 @@ from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions
+from capfst.repair import repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
@@ -128,6 +131,13 @@ class Pipeline:
                 f"`markup={self.options.markup!r}` is for whole texts, not for {call}. Call the Recaser instead."
             )
 
+    @cached
+    def writer(self) -> Pipeline:
+        """The pipeline that writes all of a text to be repaired, as if it had no case."""
+        marks = PUNCTUATION[1] if self.loaded.restores_marks else None
+        changed = replace(self.options, repair=False, sentence_case=True, input_case="ignore", restore=marks)
+        return Pipeline(self.loaded, changed, self)
+
     def _check_restores(self) -> None:
         model, options = self.loaded.model, self.options
         restored = model.symbols.language.restored
@@ -187,6 +197,11 @@ class Pipeline:
         self.surface(line, words, path, self._context_costs(line, words))
 
     @property
+    def pretokenized(self) -> bool:
+        """Whether words are separated by white space."""
+        return self.loaded.pretokenized
+
+    @property
     def guesses(self) -> bool:
         """Whether the case of OOV words is guessed."""
         return self.options.oov == "guess"
@@ -217,7 +232,7 @@ class Pipeline:
         None: each line is on its own.
         """
         text = self.text(buf, block)
-        if self.options.restore == PUNCTUATION[0]:
+        if self.options.restore == PUNCTUATION[0] or self.options.repair:
             return self._as_given(self.words(text.buf), text), buf.data
         words, recased = self._recase_once(text.buf, block, style)
         if self.input_case != "ignore":
@@ -252,6 +267,12 @@ class Pipeline:
         """Return the words of a text, with their offsets in it as it was given."""
         text = self.text(buf)
         return self._as_given(self.loaded.transducer.words(text.buf), text)
+
+    def marks(self, buf: Buffer) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return the marks that a text lacks: their byte offsets, and the marks."""
+        if self.punctuator is None:
+            return np.empty(0, np.int64), np.empty(0, np.uint8)
+        return self.punctuator.marks(buf)
 
     def punctuated(self, buf: Buffer, begin: int = 0, pauses: Pauses = NO_PAUSES) -> Buffer:
         """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
@@ -417,7 +438,11 @@ class Pipeline:
                     yield piece, of_part
 
     def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
-        """Yield the pieces of a text as `pieces` does, with the marks that they are to have."""
+        """Yield the pieces of a text as `pieces` does, with the marks that they are to have, or repaired."""
+        if self.options.repair:
+            for piece, of_piece in self.pieces(text, style):
+                yield piece if is_blank(piece) else repaired(self.writer, piece)[0], of_piece
+            return
         if self.punctuator is None:
             yield from self.pieces(text, style)
             return
