@@ -42,7 +42,7 @@ from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions
-from capfst.repair import repaired
+from capfst.repair import Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
@@ -123,6 +123,8 @@ class Pipeline:
         self.check_markup(call)
         if self.options.restores_marks:
             raise OptionError(f"`restore={self.options.restore!r}` is not for {call}. Punctuate the text first.")
+        if self.options.repair:
+            raise OptionError(f"`repair` is for whole texts, not for {call}. Call the Recaser instead.")
 
     def check_markup(self, call: str) -> None:
         """Raise OptionError if markup was named, which this call does not support."""
@@ -437,11 +439,15 @@ class Pipeline:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
 
+    def repaired_pieces(self, text: bytes) -> Iterator[tuple[Buffer, list[Stretch]]]:
+        """Yield the repaired pieces of a text, and their stretches that were repaired, with lines of the piece."""
+        for piece, _ in self.pieces(text):
+            yield (piece, []) if is_blank(piece) else repaired(self.writer, piece)
+
     def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text as `pieces` does, with the marks that they are to have, or repaired."""
         if self.options.repair:
-            for piece, of_piece in self.pieces(text, style):
-                yield piece if is_blank(piece) else repaired(self.writer, piece)[0], of_piece
+            yield from ((piece, style) for piece, _ in self.repaired_pieces(text))
             return
         if self.punctuator is None:
             yield from self.pieces(text, style)
@@ -460,19 +466,34 @@ class Pipeline:
         """Return the recased `pieces` of a text with its line ends."""
         return rewrap(text, recased) if self.options.wrapped else recased
 
-    def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
-        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late."""
+    def recase_blocks(
+        self, blocks: Iterable[bytes], jobs: int = 1, stretches: list[Stretch] | None = None
+    ) -> Iterator[memoryview]:
+        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late.
+
+        stretches: to which those that are repaired are added, with their lines in the text."""
         style, blocks = Style(), iter(blocks)
         if self.options.document:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
+        if self.options.repair:
+            yield from self._repair_blocks(blocks, jobs, [] if stretches is None else stretches)
+            return
         if self.input_case == "evidence" and not self.options.document:
             for block in blocks:
                 yield self.recase_utf8(block, style)
                 if style.is_learned:
                     break
         yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
+
+    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, stretches: list[Stretch]) -> Iterator[memoryview]:
+        line = 0
+        for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
+            for piece, found in pieces:
+                stretches += [stretch._replace(line=line + stretch.line) for stretch in found]
+                line += int(np.count_nonzero(piece == ord("\n")))
+            yield self.rewrapped(block, memoryview(b"".join(piece.data for piece, _ in pieces)))
 
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""
