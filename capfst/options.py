@@ -192,6 +192,12 @@ class RecaseOptions(_Validated):
         choices=("ignore", "keep", "evidence"),
         group=CASING,
     )
+    repair: bool = option(
+        False,
+        "Find the stretches that have lost their case, or their marks too, among text that has both, and repair only"
+        " these: restore case, and marks if the model has learned them. All else stays.",
+        group=CASING,
+    )
     align_words: bool = option(
         False,
         "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",
@@ -209,6 +215,8 @@ class RecaseOptions(_Validated):
         super().__post_init__()
         if not self.start_token.strip():
             raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
+        if self.repair and (self.restores_marks or self.input_case):
+            raise OptionError("`repair` cannot be used with `restore` and `input_case`, which it chooses by itself.")
         if self.restore == PUNCTUATION[0] and self.sentence_case:
             raise OptionError(f"`sentence_case` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
 

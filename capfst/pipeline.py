@@ -12,6 +12,7 @@ import copy
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
+from capfst.forks import cached
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined, read_blocks
 from capfst.io.documents import PIECE, whole_documents
@@ -40,6 +42,7 @@ from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions
+from capfst.repair import Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
@@ -121,6 +124,8 @@ class Pipeline:
         self.check_markup(call)
         if self.options.restores_marks:
             raise OptionError(f"`restore={self.options.restore!r}` is not for {call}. Punctuate the text first.")
+        if self.options.repair:
+            raise OptionError(f"`repair` is for whole texts, not for {call}. Call the Recaser instead.")
 
     def check_markup(self, call: str) -> None:
         """Raise OptionError if markup was named, which this call does not support."""
@@ -128,6 +133,13 @@ class Pipeline:
             raise OptionError(
                 f"`markup={self.options.markup!r}` is for whole texts, not for {call}. Call the Recaser instead."
             )
+
+    @cached
+    def writer(self) -> Pipeline:
+        """The pipeline that writes all of a text to be repaired, as if it had no case."""
+        marks = PUNCTUATION[1] if self.loaded.restores_marks else None
+        changed = replace(self.options, repair=False, sentence_case=True, input_case="ignore", restore=marks)
+        return Pipeline(self.loaded, changed, self)
 
     def _check_restores(self) -> None:
         model, options = self.loaded.model, self.options
@@ -188,6 +200,11 @@ class Pipeline:
         self.surface(line, words, path, self._context_costs(line, words))
 
     @property
+    def pretokenized(self) -> bool:
+        """Whether words are separated by white space."""
+        return self.loaded.pretokenized
+
+    @property
     def guesses(self) -> bool:
         """Whether the case of OOV words is guessed."""
         return self.options.oov == "guess"
@@ -218,7 +235,7 @@ class Pipeline:
         None: each line is on its own.
         """
         text = self.text(buf, block)
-        if self.options.restore == PUNCTUATION[0]:
+        if self.options.restore == PUNCTUATION[0] or self.options.repair:
             return self._as_given(self.words(text.buf), text), buf.data
         words, recased = self._recase_once(text.buf, block, style)
         if self._uses_case(text.buf, style):
@@ -253,6 +270,12 @@ class Pipeline:
         """Return the words of a text, with their offsets in it as it was given."""
         text = self.text(buf)
         return self._as_given(self.loaded.transducer.words(text.buf), text)
+
+    def marks(self, buf: Buffer) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return the marks that a text lacks: their byte offsets, and the marks."""
+        if self.punctuator is None:
+            return np.empty(0, np.int64), np.empty(0, np.uint8)
+        return self.punctuator.marks(buf)
 
     def punctuated(self, buf: Buffer, begin: int = 0, pauses: Pauses = NO_PAUSES) -> Buffer:
         """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
@@ -423,8 +446,16 @@ class Pipeline:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
 
+    def repaired_pieces(self, text: bytes) -> Iterator[tuple[Buffer, list[Stretch]]]:
+        """Yield the repaired pieces of a text, and their stretches that were repaired, with lines of the piece."""
+        for piece, _ in self.pieces(text):
+            yield (piece, []) if is_blank(piece) else repaired(self.writer, piece)
+
     def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
-        """Yield the pieces of a text as `pieces` does, with the marks that they are to have."""
+        """Yield the pieces of a text as `pieces` does, with the marks that they are to have, or repaired."""
+        if self.options.repair:
+            yield from ((piece, style) for piece, _ in self.repaired_pieces(text))
+            return
         if self.punctuator is None:
             yield from self.pieces(text, style)
             return
@@ -442,19 +473,34 @@ class Pipeline:
         """Return the recased `pieces` of a text with its line ends."""
         return rewrap(text, recased) if self.options.wrapped else recased
 
-    def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
-        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late."""
+    def recase_blocks(
+        self, blocks: Iterable[bytes], jobs: int = 1, stretches: list[Stretch] | None = None
+    ) -> Iterator[memoryview]:
+        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late.
+
+        stretches: to which those that are repaired are added, with their lines in the text."""
         style, blocks = Style(), iter(blocks)
         if self.options.document:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
+        if self.options.repair:
+            yield from self._repair_blocks(blocks, jobs, [] if stretches is None else stretches)
+            return
         if self.input_case == "evidence" and not self.options.document:
             for block in blocks:
                 yield self.recase_utf8(block, style)
                 if style.is_learned:
                     break
         yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
+
+    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, stretches: list[Stretch]) -> Iterator[memoryview]:
+        line = 0
+        for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
+            for piece, found in pieces:
+                stretches += [stretch._replace(line=line + stretch.line) for stretch in found]
+                line += int(np.count_nonzero(piece == ord("\n")))
+            yield self.rewrapped(block, memoryview(b"".join(piece.data for piece, _ in pieces)))
 
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""

@@ -25,6 +25,7 @@ from capfst.io.documents import PIECE, documents
 from capfst.models.loaded import LoadedModel
 from capfst.options import RecaseOptions, documented, merged
 from capfst.pipeline import Pipeline
+from capfst.repair import Stretch
 from capfst.search.confidence import Change
 from capfst.stream import Stream
 from capfst.system.parallel import as_they_come
@@ -235,6 +236,16 @@ class Recaser:
         from capfst.explain.explainer import explain  # noqa: PLC0415  (few lines are explained)
 
         return explain(self.pipeline_with(options, "explain"), _line_block(text, source, alignment), n, line)
+
+    def stretches(self, text: str, **options: Any) -> list[Stretch]:
+        """Return the stretches of a text that `recaser(text, repair=True)` repairs: the line, from 0, in which each
+        begins, and the number of its words."""
+        pipeline, line = self.pipeline_with({**options, "repair": True}, "stretches"), 0
+        stretches = []
+        for piece, found in pipeline.repaired_pieces(_utf8(text)):
+            stretches += [stretch._replace(line=line + stretch.line) for stretch in found]
+            line += int((piece == ord("\n")).sum())
+        return stretches
 
     def sentences(self, text: str, **options: Any) -> list[str]:
         """Return the sentences of one line in their best casing, each with the white space after it: joined, they are

@@ -38,6 +38,7 @@ from capfst.cli.options import (
     output_option,
 )
 from capfst.cli.streams import note, read_text, write_text
+from capfst.exceptions import quantity
 from capfst.options import RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
@@ -48,7 +49,11 @@ if TYPE_CHECKING:
     from capfst.options import Errors
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
+    from capfst.repair import Stretch
     from capfst.text.markup import Hiding
+
+_LISTED = 20
+"""Repaired stretches whose lines are named."""
 
 
 @command(short_help="Restore the case of text.")
@@ -182,6 +187,7 @@ def recase(
     if source:
         pipeline.check_bilingual()
     recased: Iterable[bytes | memoryview]
+    stretches: list[Stretch] = []
     if source or nbest or confidence:
         from capfst.io.alignments import Block
 
@@ -193,12 +199,23 @@ def recase(
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
-        recased = pipeline.recase_blocks(blocks, threads)
+        recased = pipeline.recase_blocks(blocks, threads, stretches)
         recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         _write(recased, output, transcoding)
+    if options["repair"]:
+        note(_repaired(stretches), quiet)
+
+
+def _repaired(stretches: list[Stretch]) -> str:
+    """Describe the stretches that were repaired, and the lines where they begin."""
+    words = quantity(sum(stretch.words for stretch in stretches), "word")
+    lines = ", ".join(f"{stretch.line + 1:,}" for stretch in stretches[:_LISTED])
+    more = ", …" if len(stretches) > _LISTED else ""
+    where = f", which begin in line {lines}{more}" if stretches else ""
+    return f"repaired {words} in {quantity(len(stretches), 'stretch', 'stretches')}{where}"
 
 
 def _transcoding(encoding: str, errors: Errors) -> Transcoding | None:
@@ -273,7 +290,7 @@ def _refuse(options: dict[str, Any], others: dict[str, Any], by: str) -> None:
 
 def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
     """Raise a usage error for what a stream excludes."""
-    others = others | {"--markup": options["markup"] in ("markdown", "html")}
+    others = others | {"--markup": options["markup"] in ("markdown", "html"), "--repair": options["repair"]}
     _refuse(options, others, "--stream, which recases words as they arrive")
     if format not in (None, "vosk"):
         raise click.UsageError("--stream reads words, or the JSON of --format vosk.")

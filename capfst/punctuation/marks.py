@@ -120,6 +120,20 @@ class Punctuator:
         """Return the scores of the marks in each gap, float32[words, marks]: ln P up to a constant of the gap."""
         return score(gaps.vectors, gaps.at, gaps.lines, self._scorer)
 
+    def marks(
+        self, buf: npt.NDArray[np.uint8], begin: int = 0, pauses: Pauses = NO_PAUSES
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return the marks that a text is to have after the byte offset `begin`: their offsets, and their bytes."""
+        text = read(buf, self._transducer.pretokenized)
+        gaps = self.gaps(text.buf)
+        gaps = gaps._replace(ends=text.offsets(gaps.ends))
+        scores = self.scores(gaps)
+        if pauses.ends.size:
+            scores += biases(lengths_of(gaps.ends, pauses))
+        marks = decided(scores, self._bias)
+        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
+        return gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]]
+
     def insert(
         self,
         buf: npt.NDArray[np.uint8],
@@ -133,12 +147,4 @@ class Punctuator:
             words = self._transducer.words(text.buf)
             kept = kept_bytes(buf, words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends)))
             buf, pauses = buf[kept], pauses._replace(ends=np.append(0, np.cumsum(kept))[pauses.ends])
-        text = read(buf, self._transducer.pretokenized)
-        gaps = self.gaps(text.buf)
-        gaps = gaps._replace(ends=text.offsets(gaps.ends))
-        scores = self.scores(gaps)
-        if pauses.ends.size:
-            scores += biases(lengths_of(gaps.ends, pauses))
-        marks = decided(scores, self._bias)
-        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
-        return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])
+        return np.insert(buf, *self.marks(buf, begin, pauses))

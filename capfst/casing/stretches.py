@@ -1,0 +1,161 @@
+"""Find the stretches of a text that have lost their case or their marks, among text that has both.
+
+In: the words of a text, and the same text as a model writes it, with marks where it inserts some. Out: a state of each
+word: KEPT, or what its stretch has lost. The states are a hidden Markov model (Rabiner 1989), whose likeliest path is
+found by Viterbi. What a state emits are pairs: how the word is written and how the model writes it; whether a mark
+follows, or the model inserts one. A clause in lower case agrees with the model; a stretch that has lost its case
+differs where the model writes names and first words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import Shape
+from capfst.casing.types import Words
+from capfst.casing.written import HAS_SMALL, SHAPE, written_shapes
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE
+from capfst.text.unicode import ascii_set, is_in
+
+KEPT, NO_MARKS_SMALL, NO_MARKS_CAPITALS, SMALL, CAPITALS = range(5)
+"""States: nothing is lost; the marks are, and all is in small letters or in capitals; or only the case is lost."""
+LOST_MARKS = NO_MARKS_SMALL, NO_MARKS_CAPITALS
+"""The states of words that have lost the marks after them."""
+
+_BEGINS, _ENDS = 6.9, 4.6  # −ln of the probabilities that a stretch begins with a word, and that it ends after one
+
+# Written as, beside the shapes: one letter that is a capital, and may be CAPITALIZED or UPPER; without case.
+_ONE, CASELESS = 4, 5
+_NEVER = 0.002
+_MODEL = (0.90, 0.095, 0.005)  # of 100 words, those that the model writes in lower case, capitalized, and in capitals
+_KEPT_CASE = (
+    (0.89, 0.007, 0.0001),  # written in lower case, and by the model as in _MODEL
+    (0.003, 0.09, 0.0005),  # capitalized, or in mixed case
+    (0.0003, 0.0003, 0.003),  # in capitals
+)
+_NOT_FOLLOWED, _FOLLOWED, _INSERTED = range(3)
+_KEPT_MARKS = 0.86, 0.11, 0.03  # no mark, a mark, or only the model has one
+_LOST_MARKS = 0.91, 0.11 * _NEVER, 0.09
+"""Joint probabilities, counted in 92,000 words of a transcript that people have edited, and in the same text without
+marks and case."""
+
+
+def _tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return what each state costs (−ln): float64[states, written, by the model], and float64[states, marks]."""
+    case = np.zeros((5, 5, 3))
+    kept = np.array([*_KEPT_CASE, _KEPT_CASE[1], _KEPT_CASE[1]])
+    small = np.outer([1, _NEVER, _NEVER, _NEVER, _NEVER], _MODEL)
+    capitals = np.outer([_NEVER, _NEVER, 1, _NEVER, 1], _MODEL)
+    for state, of_state in ((KEPT, kept), (NO_MARKS_SMALL, small), (SMALL, small)):
+        case[state] = of_state
+    case[NO_MARKS_CAPITALS] = case[CAPITALS] = capitals
+    marks = np.array([_LOST_MARKS if state in LOST_MARKS else _KEPT_MARKS for state in range(5)])
+    return -np.log(case), -np.log(marks)
+
+
+_CASE, _MARKS = _tables()
+_INSERTABLE = ascii_set(",.?!;:")
+
+
+class Observed(NamedTuple):
+    """What is seen of the words of a text that are not marks."""
+
+    words: I64Array  # [n]: their indices
+    written: U8Array  # [n]: the Shape in which it is written, _ONE or CASELESS
+    modelled: U8Array  # [n]: LOWER, CAPITALIZED or UPPER, as the model writes it
+    marks: U8Array  # [n]: _NOT_FOLLOWED, _FOLLOWED or _INSERTED
+
+
+@kernel
+def _observe(
+    buf: U8Array, words: Words, shapes: U8Array, inserted: BoolArray, at: I64Array, written: U8Array, marks: U8Array
+) -> i64:
+    """Fill `at`, `written` and `marks` as in Observed; return n. inserted: bool[bytes], of the marks by the model."""
+    n = 0
+    for i in range(words.starts.size):
+        start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
+        if token_type == MARKS:
+            for k in range(start if n > 0 and words.token_types[at[n - 1]] != NEWLINE else end, end):
+                if inserted[k]:
+                    marks[n - 1] = _INSERTED
+                elif is_in(buf[k], _INSERTABLE) and marks[n - 1] == _NOT_FOLLOWED:
+                    marks[n - 1] = _FOLLOWED
+            continue
+        shape = shapes[i] & SHAPE if token_type <= COMPOUND else i64(Shape.CASELESS.value)
+        is_one = shape == Shape.CAPITALIZED and shapes[i] & HAS_SMALL == 0
+        at[n], written[n], marks[n] = i, _ONE if is_one else shape, _NOT_FOLLOWED
+        if shape == Shape.CASELESS:
+            written[n] = CASELESS
+        n += 1
+    return n
+
+
+def observe(
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    inserted: npt.NDArray[np.bool_],
+    modelled: npt.NDArray[np.uint8],
+    pretokenized: bool,
+) -> Observed:
+    """Compare a text with the same text as the model writes it.
+
+    Args:
+        buf, words: the text with the marks that the model inserts.
+        inserted: bool[bytes], whether the byte is such a mark.
+        modelled: uint8[words], the Shape in which the model writes each word.
+    """
+    n = len(words.starts)
+    at, written, marks = np.empty(n, np.int64), np.empty(n, np.uint8), np.empty(n, np.uint8)
+    n = _observe(buf, words, written_shapes(buf, words, pretokenized), inserted, at, written, marks)
+    of_model = modelled[at[:n]]
+    of_model[of_model == Shape.MIXED] = Shape.CAPITALIZED
+    of_model[of_model == Shape.CASELESS] = Shape.LOWER
+    return Observed(at[:n], written[:n], of_model, marks[:n])
+
+
+@inner
+def _cost(observed: Observed, i: i64, state: i64, case: F64Matrix, marks: F64Matrix) -> float:
+    written, cost = i64(observed.written[i]), marks[state, observed.marks[i]]
+    if written != CASELESS:
+        cost += case[state, 3 * written + observed.modelled[i]]
+    return cost
+
+
+@kernel
+def _search(
+    observed: Observed, case: F64Matrix, marks: F64Matrix, best: F64Array, back: U8Matrix, states: U8Array
+) -> None:
+    """Fill `states` with the likeliest ones. best: working memory, 0 at first. back: working memory, [n, states]."""
+    n, n_states = observed.written.size, best.size
+    for state in range(1, n_states):
+        best[state] = _BEGINS
+    for i in range(n):
+        leaves, from_lost = 0, best[0]
+        for state in range(1, n_states):
+            if best[state] + _ENDS < from_lost:
+                leaves, from_lost = state, best[state] + _ENDS
+        for state in range(1, n_states):
+            begins = best[0] + _BEGINS
+            back[i, state] = 0 if begins < best[state] else state
+            best[state] = min(begins, best[state]) + _cost(observed, i, state, case, marks)
+        back[i, 0] = leaves
+        best[0] = from_lost + _cost(observed, i, 0, case, marks)
+    state = 0
+    for other in range(1, n_states):
+        state = other if best[other] < best[state] else state
+    for i in range(n - 1, -1, -1):
+        states[i] = state
+        state = i64(back[i, state])
+
+
+def find(observed: Observed) -> npt.NDArray[np.uint8]:
+    """Return the state of each observed word, uint8[n]."""
+    n = len(observed.words)
+    states = np.empty(n, np.uint8)
+    _search(observed, _CASE.reshape(5, -1), _MARKS, np.zeros(5), np.empty((n, 5), np.uint8), states)
+    return states
