@@ -11,7 +11,7 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help kernels demo test quick bounds fuzz lint lm model bench experiments docs package clean
+.PHONY: help kernels demo test quick bounds fuzz lint lm model bench bench-against experiments docs package clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +24,8 @@ help:
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
+	@echo 'make bench-against REV=revision TEXT=f  compare the processor time of a revision with that of this checkout'
+	@echo '        [BENCH_OPTIONS="--runs 9 --marks marks.fst"]'
 	@echo 'make experiments                run the documented experiments and benchmarks on small parts of corpora'
 	@echo '        [DATA=folder BRIEF=1]'
 	@echo 'make docs                       build the documentation site, in build/site'
@@ -97,6 +99,11 @@ model: $(if $(SOURCES),$(VENV)/core $(VENV)/words)
 bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)
 	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: no corpus or text. Run: make bench CORPUS=path TEXT=held-out-text' >&2; exit 2)
 	$(BIN)/python scripts/bench/bench.py $(call quoted,$(CORPUS)) $(call quoted,$(TEXT)) $(if $(KENLM),--kenlm $(call quoted,$(KENLM))) $(BENCH_OPTIONS)
+
+# The other revision is installed in build/against/.
+bench-against: $(if $(and $(REV),$(TEXT)),$(VENV)/core)
+	@$(if $(and $(REV),$(TEXT)),,echo 'make bench-against: no revision or text. Run: make bench-against REV=revision TEXT=cased-text' >&2; exit 2)
+	$(BIN)/python scripts/bench/against.py $(call quoted,$(REV)) $(call quoted,$(TEXT)) $(BENCH_OPTIONS)
 
 # Commands whose packages or programs are not installed are left out; BRIEF=1 also leaves out those that take long.
 experiments: $(VENV)/dev

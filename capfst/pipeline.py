@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
 from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
+from capfst.casing.written import has_become_title, has_capital, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -43,6 +43,7 @@ from capfst.options import PUNCTUATION, Path, RecaseOptions
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
+from capfst.search.protocol import Engine
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
@@ -100,7 +101,7 @@ class Pipeline:
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
             # its case. Nobody said the start token, so it costs nothing.
             starts = Starts(start, model.start if text_has_case else after_token)
-            self.engine: Any
+            self.engine: Engine
             if like and like.options.engine == options.engine:
                 self.engine = copy.copy(like.engine)
                 self.engine.starts = starts
@@ -220,7 +221,7 @@ class Pipeline:
         if self.options.restore == PUNCTUATION[0]:
             return self._as_given(self.words(text.buf), text), buf.data
         words, recased = self._recase_once(text.buf, block, style)
-        if self.input_case != "ignore":
+        if self._uses_case(text.buf, style):
             recased = self._settled(text.buf, words, recased, style)
         return self._as_given(words, text), self.written(text, words, recased)
 
@@ -268,6 +269,12 @@ class Pipeline:
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
         return words, self.surface(buf, words, path, costs)  # P
 
+    def _uses_case(self, buf: Buffer, style: Style | None) -> bool:
+        """Return whether the written case of some lines may count: in a text without capitals, it does not."""
+        if self.input_case == "ignore" or self.loaded.model.symbols.language.restored != "case":
+            return self.input_case != "ignore"
+        return (style is not None and style.has_capital) or has_capital(buf)
+
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
         has_capital = style is not None and style.has_capital
@@ -311,7 +318,7 @@ class Pipeline:
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        style: as in `recase`.
+        Without it, the LM alone needs no costs: then words that are given keep only their form. style: as in `recase`.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and found.is_weighted)
@@ -374,7 +381,7 @@ class Pipeline:
 
     def _written(self, buf: Buffer, words: Words, style: Style | None) -> Written:
         """Return the written case of a text as evidence; of single lines if `style` is None."""
-        if self.input_case != "evidence":
+        if self.input_case != "evidence" or not self._uses_case(buf, style):
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None
@@ -574,10 +581,11 @@ class Pipeline:
         passes = openings(
             text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
         )
+        own = words._replace(first_labels=words.first_labels.copy(), n_forms=words.n_forms.copy())
         recased, changed = changes(
             text.given,
             self._as_given(words, text),
-            self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
+            self.engine.best(own, self.costs(text.buf, own, line).arc_costs),
             self.engine.marginals(words, passes, costs.arc_costs),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
@@ -636,7 +644,7 @@ def pieces(text: bytes) -> Iterator[Buffer]:
         yield np.frombuffer(text, np.uint8, -1, start)
 
 
-def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
+def _engine(name: str, lm: LanguageModel, starts: Starts) -> Engine:
     if name == "fast":
         return fast.Engine(lm, starts)
     try:

@@ -6,7 +6,6 @@ processes of a machine share the mapping.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict
@@ -356,6 +355,8 @@ def load(model: str | os.PathLike[str] | None = None, **options: Any) -> Recaser
 
 def identity(model: CapFst) -> str:
     """Return a hash that distinguishes models that were at the same path at different times."""
+    import hashlib  # noqa: PLC0415  (it takes its time to load)
+
     text = f"{model.signature} {model.bytes} {model.checksum}"
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

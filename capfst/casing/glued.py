@@ -20,7 +20,7 @@ from capfst.casing.types import Words
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
+from capfst.kernels.types import BoolArray, F32Array, I32Array, I64Array, U8Array, i64
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
 
@@ -139,13 +139,13 @@ def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
 
 
 @kernel
-def spread(buf: U8Array, words: Words, info: U8Array, out: U8Array) -> i64:
+def spread(buf: U8Array, words: Words, candidates: I64Array, out: U8Array) -> i64:
     """Write the words that may be glued, one per line, with spaces around the periods. Return the size."""
     j = 0
-    for i in range(words.starts.size):
-        start, end = words.starts[i], words.ends[i]
-        if words.token_types[i] == PROTECTED and is_glued(buf, start, end, info):
-            for k in range(start, end):
+    for c in range(candidates.size):
+        i = candidates[c]
+        if words.token_types[i] == PROTECTED:
+            for k in range(words.starts[i], words.ends[i]):
                 if buf[k] == _PERIOD:
                     out[j], out[j + 2] = _SPACE, _SPACE
                     j += 1
@@ -171,33 +171,68 @@ def _are_words(parts: Words, begin: i64, end: i64, bits: U8Array) -> bool:
 
 
 @kernel
-def separate(buf: U8Array, words: Words, parts: Words, bits: U8Array, info: U8Array, out: Words) -> i64:
-    """Fill `out` with the words, those that may be glued replaced by their parts if these are words. Return their
-    number. parts: the words of `spread`. bits: as from `glue`."""
-    n, part = 0, 0
-    for i in range(words.starts.size):
-        start, end = words.starts[i], words.ends[i]
-        begin = part
-        if words.token_types[i] == PROTECTED and is_glued(buf, start, end, info):
-            while parts.token_types[part] != NEWLINE:
-                part += 1
+def _decide(words: Words, candidates: I64Array, parts: Words, bits: U8Array, splits: BoolArray) -> i64:
+    """Mark where sentences may begin after a mark without white space. Fill splits, bool[candidates]: whether a word is
+    to be replaced by its parts; return how many more words there are then."""
+    part, more = 0, 0
+    for c in range(candidates.size):
+        i, begin = candidates[c], part
+        splits[c] = False
+        if words.token_types[i] != PROTECTED:
+            words.may_begin[i] |= bits[words.first_labels[i]] & BEGINS != 0
+            continue
+        while parts.token_types[part] != NEWLINE:
             part += 1
-            if _are_words(parts, begin, part - 1, bits):
-                for k in range(begin, part - 1):
-                    size = parts.ends[k] - parts.starts[k]
-                    out.starts[n], out.ends[n], out.token_types[n] = start, start + size, parts.token_types[k]
-                    out.first_labels[n], out.n_forms[n] = parts.first_labels[k], parts.n_forms[k]
-                    out.may_begin[n] = words.may_begin[i] if k == begin else (k - begin) & 1 == 0
-                    out.begin_odds[n] = 0
-                    start += size
-                    n += 1
-                continue
-        out.starts[n], out.ends[n], out.token_types[n] = start, end, words.token_types[i]
-        out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
-        out.may_begin[n] = words.may_begin[i] or (
-            is_unspaced(buf, words.starts, words.ends, words.token_types, i, info)
-            and bits[words.first_labels[i]] & BEGINS != 0
-        )
-        out.begin_odds[n] = 0
-        n += 1
-    return n
+        part += 1
+        if _are_words(parts, begin, part - 1, bits):
+            splits[c] = True
+            more += part - 2 - begin
+    return more
+
+
+@inner
+def _put(words: Words, i: i64, out: Words, n: i64) -> None:
+    out.starts[n], out.ends[n], out.token_types[n] = words.starts[i], words.ends[i], words.token_types[i]
+    out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
+    out.may_begin[n], out.begin_odds[n] = words.may_begin[i], words.begin_odds[i]
+
+
+@kernel
+def _separate(words: Words, candidates: I64Array, splits: BoolArray, parts: Words, out: Words) -> None:
+    """Fill `out` with the words, some of which are replaced by their parts."""
+    n, part, i = 0, 0, 0
+    for c in range(candidates.size):
+        if words.token_types[candidates[c]] != PROTECTED:
+            continue
+        begin = part
+        while parts.token_types[part] != NEWLINE:
+            part += 1
+        part += 1
+        if splits[c]:
+            while i < candidates[c]:
+                _put(words, i, out, n)
+                i, n = i + 1, n + 1
+            start = words.starts[i]
+            for k in range(begin, part - 1):
+                _put(parts, k, out, n)
+                size = parts.ends[k] - parts.starts[k]
+                out.starts[n], out.ends[n] = start, start + size
+                out.may_begin[n] = words.may_begin[i] if k == begin else (k - begin) & 1 == 0
+                start += size
+                n += 1
+            i += 1
+    while i < words.starts.size:
+        _put(words, i, out, n)
+        i, n = i + 1, n + 1
+
+
+def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits: npt.NDArray[np.uint8]) -> Words:
+    """Return the words, those that are glued replaced by their parts, and mark where sentences may begin after a mark
+    without white space. candidates: the words that may be glued. parts: the words of `spread`. bits: as from `glue`."""
+    splits = np.empty(len(candidates), np.bool_)
+    more = _decide(words, candidates, parts, bits, splits)
+    if not more:
+        return words
+    out = Words._make(np.empty(len(words.starts) + more, a.dtype) for a in words)
+    _separate(words, candidates, splits, parts, out)
+    return out

@@ -157,9 +157,10 @@ def _match(
     automaton: Automaton,
     scratch: Scratch,
     words: Words,
+    candidates: I64Array,
 ) -> tuple[i64, i64]:
-    """Fill `words` from the tokens with these keys. Return the number of words, and of those that may be glued
-    (glued.py).
+    """Fill `words` from the tokens with these keys, and `candidates` with the indices of those that may be glued
+    (glued.py). Return their numbers.
 
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
@@ -214,6 +215,7 @@ def _match(
                     if kind == VERSION or kind == IDENTIFIER:
                         token_type = u8(PROTECTED)
                         covered = end
+                        candidates[n_glued] = n_words
                         n_glued += is_glued(buf, start, end, info)
                     elif token_type == COMPOUND:
                         continue
@@ -224,6 +226,7 @@ def _match(
             words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
             words.begin_odds[n_words] = 0
             if ended & (start == last_end):
+                candidates[n_glued] = n_words
                 n_glued += is_unspaced(buf, words.starts, words.ends, words.token_types, n_words, info)
             ended, last_end = has_ended(buf, start, end, token_type, ended), end
             n_words += 1
@@ -260,28 +263,27 @@ class Transducer:
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """Return the words of valid UTF-8, any number of lines."""
-        words, n_glued = self._match(buf)
-        if not n_glued or self._glue is None:
+        words, candidates = self._match(buf)
+        if not candidates.size or self._glue is None:
             return words
-        text = np.empty(3 * buf.size + 1, np.uint8)
-        parts = self._match(text[: spread(buf, words, INFO, text)])[0]
-        n = len(words.starts) + len(parts.starts)
-        separated = Words._make(np.empty(n, a.dtype) for a in words)
-        n = separate(buf, words, parts, self.bits, INFO, separated)
-        return Words._make(a[:n] for a in separated)
+        size = int((words.ends[candidates] - words.starts[candidates]).sum())
+        text = np.empty(3 * size + candidates.size, np.uint8)
+        parts = self._match(text[: spread(buf, words, candidates, text)])[0]
+        return separate(words, candidates, parts, self.bits)
 
-    def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, int]:
-        """Return the words, and the number of those that may be glued."""
+    def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, npt.NDArray[np.int64]]:
+        """Return the words, and the indices of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
         tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
+        candidates = np.empty(keys.size, np.int64)
         n, n_glued = _match(
             buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
-            self.index, AUTOMATON, scratch, words,
+            self.index, AUTOMATON, scratch, words, candidates,
         )  # fmt: skip
-        return Words._make(a[:n] for a in words), n_glued
+        return Words._make(a[:n] for a in words), candidates[:n_glued]
 
     def _memory(self, size: int) -> tuple[TokensAndKeys, Scratch]:
         """Return memory for the tokens of `size` bytes, which the thread keeps for later texts unless it is very

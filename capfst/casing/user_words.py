@@ -7,7 +7,6 @@ with a weight, its cost is lowered by it (context/user_costs.py).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -133,6 +132,8 @@ class UserWords:
     @property
     def digest(self) -> str:
         """A hash of the entries and their weights."""
+        import hashlib  # noqa: PLC0415  (it takes its time to load)
+
         return hashlib.sha256(self.index.text.tobytes() + self.index.entries["weight"].tobytes()).hexdigest()
 
     def _rules(self, longest: int) -> Rules:

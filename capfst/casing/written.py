@@ -13,10 +13,10 @@ from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
 from capfst.casing.types import CasingCosts, Copies, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8
+from capfst.kernels import count_ones, get_eight, inner, kernel
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8, u64
 from capfst.text.tokenizer import COMPOUND, NEWLINE
-from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
 
 SHAPE = 7
 """Bits of a written shape that are a Shape."""
@@ -26,9 +26,43 @@ MAY_BEGIN = 16
 """Bit of a written shape: the word may be the first of a sentence."""
 
 _NEWLINE = ord("\n")
+_CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
+_HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
+_AT_ONCE = 64  # bytes
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
+
+
+@inner
+def _is_capital(flags: u8) -> bool:
+    """Return whether these are the flags of a capital letter."""
+    return flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
+
+
+@kernel
+def _has_capital(buf: U8Array, info: U8Array) -> bool:
+    for begin in range(0, buf.size, _AT_ONCE):
+        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
+        for i in range(begin, end - 7, 8):
+            part = get_eight(buf, i)
+            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
+        for i in range(begin + (end - begin) // 8 * 8, end):
+            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
+        i = begin
+        while odd & _HIGH != u64(0) and i < end:
+            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
+                i += 1
+            else:
+                code, i = decode(buf, i, buf.size)
+                if _is_capital(info[code]):
+                    return True
+    return False
+
+
+def has_capital(buf: npt.NDArray[np.uint8]) -> bool:
+    """Return whether a text has a capital letter."""
+    return _has_capital(buf, INFO)
 
 
 @inner
@@ -38,7 +72,7 @@ def _written_shape(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     while i < end:
         code, i = decode(buf, i, end)
         flags = info[code]
-        is_capital = flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
+        is_capital = _is_capital(flags)
         first |= (cased == 0) & is_capital
         capitals += is_capital
         cased += flags & IS_CASED != 0
@@ -84,16 +118,16 @@ def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, for
 
 
 @inner
-def has_small_letters(shapes: U8Array, begin: i64, end: i64) -> bool:
-    """Return whether the words begin … end − 1 have small letters: not only in words in mixed case among words in
-    capitals, as ß is in GROßE STRAßE, AM MARKT."""
-    small, mixed, upper = False, False, False
+def letters_of(shapes: U8Array, begin: i64, end: i64) -> tuple[bool, bool]:
+    """Return whether the words begin … end − 1 have capitals, and whether they have small letters: not only in words in
+    mixed case among words in capitals, as ß is in GROßE STRAßE, AM MARKT."""
+    seen, small = 0, 0  # bits: the shapes that there are
     for i in range(begin, end):
-        is_mixed = shapes[i] & SHAPE == Shape.MIXED
-        mixed |= is_mixed
-        small |= (shapes[i] & HAS_SMALL != 0) & (not is_mixed)
-        upper |= shapes[i] & SHAPE == Shape.UPPER
-    return small or (mixed and not upper)
+        shape = shapes[i] & SHAPE
+        seen |= 1 << shape
+        small |= shapes[i] & HAS_SMALL if shape != Shape.MIXED else 0
+    mixed, upper = seen >> Shape.MIXED.value & 1 != 0, seen >> Shape.UPPER.value & 1 != 0
+    return mixed or upper or seen >> Shape.CAPITALIZED.value & 1 != 0, small != 0 or (mixed and not upper)
 
 
 @inner
@@ -105,7 +139,7 @@ def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
         shape = shapes[i] & SHAPE
         n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
         n_lower += shape == Shape.LOWER
-    return has_small_letters(shapes, begin, end) and (n_lower > 0 or n_capitals < _TITLE)
+    return letters_of(shapes, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
 
 
 @kernel
@@ -202,10 +236,12 @@ def has_become_title(
 def _letters(text: U8Array, start: i64, end: i64) -> tuple[i64, i64, i64]:
     """Return the numbers of small and of capital letters of ASCII in text[start:end], and of its other bytes."""
     small, capital, other = 0, 0, 0
-    for i in range(start, end):
-        small += text[i] - u8(97) < 26
-        capital += text[i] - u8(65) < 26
-        other += text[i] >= 128
+    for i in range(start, end, 8):
+        part = eight_of(text, i, end)
+        high, ascii = part & _HIGH, part & ~_HIGH
+        small += count_ones(i64(within(ascii, 97, 122) & ~high))
+        capital += count_ones(i64(within(ascii, _CAPITAL_A, _CAPITAL_Z) & ~high))
+        other += count_ones(i64(high))
     return small, capital, other
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.types import Copies, Words
-from capfst.casing.written import MAY_BEGIN, SHAPE, has_small_letters
+from capfst.casing.written import MAY_BEGIN, SHAPE, letters_of
 from capfst.context.lexicon import has_case
 from capfst.context.tokens import TokenizedText
 from capfst.io.documents import Head
@@ -171,16 +171,13 @@ def _style_of(counts: F32Array, left_out: i64, style: F32Array) -> i64:
 @inner
 def _is_evidence(begin: i64, end: i64, written: Written) -> bool:
     """Return whether the case of the words begin … end − 1 is evidence; update the style of their text."""
-    has_capital = False
-    for i in range(begin, end):
-        shape = written.shapes[i] & SHAPE
-        has_capital |= (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+    has_capital, has_small = letters_of(written.shapes, begin, end)
     style = written.style
     if style.size != 0:
         has_capital |= style[_HAS_CAPITAL] != f32(0)
         if style[_IS_LEARNING] != f32(0):
             style[_HAS_CAPITAL] = f32(has_capital)
-    return has_capital and has_small_letters(written.shapes, begin, end)
+    return has_capital and has_small
 
 
 @inner
@@ -205,7 +202,8 @@ def find_rows(text: TokenizedText, begin: i64, end: i64, written: Written, log_p
             counts[kind & _OTHER] += f32(1)
     is_known = style.size != 0 and style[_RARE] + style[_RARE_EXCESS] >= f32(_KNOWN)
     for kind in range(_OTHER + 1):
-        styles[kind] = i64(is_known) * N_STYLES + _style_of(counts, kind, style)
+        if counts[kind] != f32(0):
+            styles[kind] = i64(is_known) * N_STYLES + _style_of(counts, kind, style)
     n_lower = counts[_RARE] + counts[_FREQUENT] + counts[_MISSING_CAPITAL]
     is_title = n_lower == f32(0) and counts[_RARE_EXCESS] + counts[_FREQUENT_CAPITAL] > f32(0)
     before = 0  # whether a capital is expected in the word before

@@ -167,7 +167,7 @@ class Context(NamedTuple):
             )
             if "rare_begins" in part.arrays
             else NO_RARE_WORDS,
-            Network(
+            Network.of(
                 array("network_embeddings", np.int8, -1, N_INPUTS),
                 Layers(*(array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())),
             )
@@ -177,8 +177,6 @@ class Context(NamedTuple):
         )
         if not context.rare.is_valid():
             raise ValueError("the buckets of rare words do not fit")
-        if context.network.embeddings.size and not context.network.is_valid():
-            raise ValueError("invalid weights of the network")
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_pass)):
             raise ValueError("the size of a table is not a power of 2")
         if context.shapes.max() > Shape.CASELESS:

@@ -37,8 +37,9 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.lexicon import UNSEEN, has_case
-from capfst.context.network import N_HIDDEN, add_output, fill_hidden, gets_network, read_inputs
-from capfst.context.shape_scores import score, score_of, sum_rows
+from capfst.context.network import gets_network
+from capfst.context.network_scores import Queue, add_network
+from capfst.context.shape_scores import score, scores_of, sum_rows
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase, read_words
 from capfst.kernels import inner, kernel, part
 from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, f64, i64
@@ -83,9 +84,7 @@ _SETTLED, _CERTAIN, _CORRECTED = range(3)
 def _put(rows: U32Array, features: U32Array, n: i64, first: i64, out: F32Matrix) -> None:
     """Fill out[first : first + n] with the scores, which are integers, of n features."""
     for j in range(n):
-        sums = sum_rows(rows, part(features, j, 1), 1)
-        for k in range(N_SHAPES):
-            out[first + j, k] = score_of(sums, k, 1)
+        out[first + j, 1], out[first + j, 2], out[first + j, 3] = scores_of(sum_rows(rows, part(features, j, 1), 1), 1)
 
 
 @inner
@@ -113,14 +112,13 @@ def _contribute(
     n_capitals: i64,
     features: U32Array,
     z: F32Array,
-    inputs: F32Array,
-    hidden: F32Array,
+    queue: Queue,
     out: F32Matrix,
 ) -> i64:
     """Fill out[_N_ROWS, N_SHAPES], which is 0, with the contributions of the features of word i. Return the pass that
     decides: _SETTLED, _CERTAIN or _CORRECTED.
 
-    n_words, n_capitals: as in `decision_features`. features, z, inputs, hidden: working memory.
+    n_words, n_capitals: as in `decision_features`. features, z, queue: working memory.
     """
     t = text.token_of[i]
     token = text.tokens[t]
@@ -155,9 +153,8 @@ def _contribute(
         for j in range(_NETWORK):
             z[k] += out[j, k]
     if len(context.network.embeddings) != 0 and gets_network(text.tokens, t, lead(z, likeliest(z))):
-        read_inputs(text.tokens, t, context.network.embeddings, inputs)
-        fill_hidden(text.tokens, decisions, t, domain, inputs, context.network.layers, hidden)
-        add_output(context.network.layers, hidden, out[_NETWORK])
+        queue.words[0], queue.domains[0] = i, domain
+        add_network(text.tokens, text.token_of, decisions, 1, i - _NETWORK, context.network, queue, out)
     return _CORRECTED
 
 
@@ -176,7 +173,7 @@ def contributions(
     log_p = np.empty((len(words.starts), N_SHAPES), np.float32)
     decisions = score(buf, words, text, lowercaser, context, log_p)
     features, z = np.empty(_N_ROWS, np.uint32), np.empty(N_SHAPES, np.float32)
-    inputs, hidden = np.empty(len(context.network.layers.inputs), np.float32), np.empty(N_HIDDEN, np.float32)
+    queue = Queue.of(1)
     reasons = []
     for i in chosen:
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
@@ -187,8 +184,7 @@ def contributions(
             out = np.zeros((_N_ROWS, N_SHAPES), np.float32)
             decided = _contribute(
                 buf, words, i, int(text.domains[number]), text, lowercaser, context, decisions,
-                int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist())), features, z, inputs, hidden,
-                out,
+                int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist())), features, z, queue, out,
             )  # fmt: skip
             own = [_WORD if text.labels[i] else _LETTERS] * MAX_WORD_FEATURES
             names = _FIRST if decided == _SETTLED else (*_NEIGHBORS, *own, *_DECISIONS, _WORDS_AROUND)

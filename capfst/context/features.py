@@ -84,6 +84,8 @@ N_FIRST_FEATURES = 8
 N_NEIGHBOR_FEATURES = 41
 N_DECISION_FEATURES = 16
 N_GAP_FEATURES = 17
+SINCE = 10
+"""The feature of a gap that depends on where the sentence began."""
 GAP_WORDS = 5
 """Words around a gap that its features read: two before it, and three after it."""
 LONGEST_SINCE = 15
@@ -94,9 +96,9 @@ QUOTATION = 60
 FIRST_PASS_LEAD = 3.5
 """If the best score of the first pass exceeds the others by this (in nats: odds of 33 to 1), stages 1 and 2 are
 skipped."""
-STAGE1_LEAD = 3.9
+STAGE1_LEAD = 2.5
 """As FIRST_PASS_LEAD, for stage 1: then stage 2 is skipped."""
-STAGE2_LEAD = 3.0
+STAGE2_LEAD = 1.5
 """As FIRST_PASS_LEAD, for stage 2: then the network is skipped."""
 PRIOR_WEIGHT = 0.5
 """Stage 2 adds its scores to stage 1's log-probabilities multiplied by this."""
@@ -274,6 +276,12 @@ def add_mark(marks: u32, mark: Token) -> u32:
 
 
 @inner
+def since_feature(marks: u32, since: i64) -> u32:
+    """Return the feature SINCE of a gap, uint32; the arguments are those of `gap_features`."""
+    return _hash(90, _times(marks, _MARKS) + _times(since, _REST))
+
+
+@inner
 def gap_features(words: TokenArray, marks: u32, since: i64, is_open: bool, features: U32Array) -> None:
     """Fill features[:N_GAP_FEATURES], uint32, of a gap between words, TOKEN[GAP_WORDS].
 
@@ -296,7 +304,7 @@ def gap_features(words: TokenArray, marks: u32, since: i64, is_open: bool, featu
     f[7] = _hash(87, w_left + w_left2)
     f[8] = _hash(88, m + w_right2)
     f[9] = _hash(89, w_right + w_right2 + _times(right3.word_hash, _RIGHT3))
-    f[10] = _hash(90, m + _times(since, _REST))
+    f[SINCE] = since_feature(marks, since)
     f[11] = _hash(91, m + _times(i64(is_open), _REST))
     f[12] = _hash(92, m + _times(e25, _REST))
     f[13] = _hash(93, m + _times(left.suffix2_hash, _SUFFIX))
@@ -343,15 +351,19 @@ def decision(scores: Scores) -> i64:
 
 
 @inner
-def settled_decision(scores: Scores) -> i64:
-    """Return the decision (see `decision`) on a word by the first pass alone, given the scores of its shapes,
-    [N_SHAPES]; NO_DECISION if no shape has the necessary lead."""
-    lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
-    upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
+def settled_by(lower: float, capitalized: float, upper: float, mixed: float) -> i64:
+    """Return the decision (see `decision`) on a word by the first pass alone, given the scores of its shapes;
+    NO_DECISION if no shape has the necessary lead."""
     d = 7 if lower - max(capitalized, upper, mixed) >= FIRST_PASS_LEAD else NO_DECISION
     d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_PASS_LEAD else d
     d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_PASS_LEAD else d
     return 10 if mixed - max(lower, capitalized, upper) >= FIRST_PASS_LEAD else d
+
+
+@inner
+def settled_decision(scores: Scores) -> i64:
+    """Return `settled_by` for scores in an array, [N_SHAPES]."""
+    return settled_by(scores[0], scores[1], scores[2], scores[3])
 
 
 @kernel

@@ -8,28 +8,33 @@ learned in the same pass (learn.py): from the ends of sentences, and from marks 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.context.context_model import Context
 from capfst.context.features import (
+    BLOCK,
     GAP_WORDS,
     LONGEST_SINCE,
     N_GAP_FEATURES,
     QUOTATION,
+    SINCE,
     TOKEN,
     TokenArray,
     add_mark,
     gap_features,
+    prefetch_rows,
+    since_feature,
 )
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import score_of, sum_rows
-from capfst.context.tokens import Lowercaser, fill_token
+from capfst.context.shape_scores import scores_of, sum_rows
+from capfst.context.tokens import Lowercaser, fill_token, longest_word
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F32Array, U8Array, U32Array, f32, i64, u32
+from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 from capfst.text.sentences import QUOTE, mark_of
 from capfst.text.tokenizer import MARKS, NEWLINE
 
@@ -66,6 +71,34 @@ def _fill_place(
         fill_token(buf, words, at, context, lowercaser, token)
 
 
+class _Gaps(NamedTuple):
+    """A few gaps, whose rows of weights are fetched together."""
+
+    words: I64Array  # [BLOCK]: the first word, or mark, after each gap
+    counts: I64Array  # [BLOCK]: the number of words of the text up to the first one after the gap
+    lines: I64Array  # [BLOCK]: the number of words of the text before the line
+    marks: U32Array  # [BLOCK]: as in `gap_features`
+    features: U32Matrix  # [BLOCK, N_GAP_FEATURES]
+
+    @classmethod
+    def of(cls, n: int) -> _Gaps:
+        words, counts, lines = np.empty((3, n), np.int64)
+        return cls(words, counts, lines, np.empty(n, np.uint32), np.empty((n, N_GAP_FEATURES), np.uint32))
+
+
+@inner
+def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) -> i64:
+    """Fill in the odds of n gaps. begun: the number of words of the text before the last sentence that began; return
+    the same after the gaps."""
+    for k in range(n):
+        begun, features = max(begun, gaps.lines[k]), gaps.features[k]
+        features[SINCE] = since_feature(gaps.marks[k], min(gaps.counts[k] - begun, LONGEST_SINCE))
+        score = scores_of(sum_rows(context.stage1, features, N_GAP_FEATURES), N_GAP_FEATURES)[0]
+        odds[gaps.words[k]] = f32(score) * f32(context.scales[0])
+        begun = gaps.counts[k] if score > 0 else begun
+    return begun
+
+
 @kernel
 def _score(
     buf: U8Array,
@@ -74,22 +107,22 @@ def _score(
     lowercaser: Lowercaser,
     window: TokenArray,
     token: TokenArray,
-    features: U32Array,
+    gaps: _Gaps,
     odds: F32Array,
 ) -> None:
     """Fill odds, float32[n], with the log-odds that a sentence begins with each word; −inf where none may."""
-    n = words.starts.size
-    gap, before, since, quoted = (-1), (-1), 0, QUOTATION
-    for i in range(n):
+    n_gaps, count, line, begun = 0, 0, 0, 0
+    gap, before, quoted = (-1), (-1), QUOTATION
+    for i in range(words.starts.size):
         odds[i] = -np.inf
         if words.token_types[i] == NEWLINE:
-            gap, before, since, quoted = (-1), (-1), 0, QUOTATION
+            gap, before, quoted, line = (-1), (-1), QUOTATION, count
             continue
         if words.may_begin[i] and gap < 0:
             gap = i
         if words.token_types[i] == MARKS:
             continue
-        since, quoted = min(since + 1, LONGEST_SINCE), min(quoted + 1, QUOTATION)
+        count, quoted = count + 1, min(quoted + 1, QUOTATION)
         is_open, marks = quoted < QUOTATION, u32(0)
         for between in range(before + 1 if before >= 0 else i, i):
             if mark_of(buf, words.starts[between], words.ends[between]) == QUOTE:
@@ -100,11 +133,13 @@ def _score(
         before = i
         if gap >= 0:
             _fill_window(buf, words, i, context, lowercaser, window)
-            gap_features(window, marks, since, is_open, features)
-            sums = sum_rows(context.stage1, features, N_GAP_FEATURES)
-            odds[gap] = f32(score_of(sums, Shape.CAPITALIZED.value, N_GAP_FEATURES)) * f32(context.scales[0])
-            since = 0 if odds[gap] > 0 else since
-            gap = -1
+            gap_features(window, marks, 0, is_open, gaps.features[n_gaps])
+            prefetch_rows(context.stage1, 1, gaps.features[n_gaps], N_GAP_FEATURES)
+            gaps.words[n_gaps], gaps.counts[n_gaps], gaps.lines[n_gaps], gaps.marks[n_gaps] = gap, count, line, marks
+            n_gaps, gap = n_gaps + 1, -1
+            if n_gaps == BLOCK:
+                begun, n_gaps = _weigh(gaps, n_gaps, begun, context, odds), 0
+    _weigh(gaps, n_gaps, begun, context, odds)
 
 
 def gap_odds(
@@ -112,7 +147,6 @@ def gap_odds(
 ) -> npt.NDArray[np.float32]:
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
-    longest = int((words.ends - words.starts).max(initial=0))
-    buffers = Lowercaser.of(transducer, longest), np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
-    _score(buf, words, context, *buffers, np.empty(N_GAP_FEATURES, np.uint32), odds)
+    buffers = Lowercaser.of(transducer, longest_word(words)), np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
+    _score(buf, words, context, *buffers, _Gaps.of(BLOCK), odds)
     return odds

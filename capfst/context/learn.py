@@ -58,7 +58,16 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
-from capfst.context.learn_network import LEAST_RATE, NOT_LEARNED, RATE, Learned, learn_word
+from capfst.context.learn_network import (
+    LEAST_RATE,
+    NOT_LEARNED,
+    RATE,
+    Learned,
+    add_output,
+    fill_hidden,
+    learn_word,
+    read_inputs,
+)
 from capfst.context.lexicon import (
     ABBREVIATED,
     BEGIN,
@@ -69,7 +78,7 @@ from capfst.context.lexicon import (
     Lexicon,
     evidence_of,
 )
-from capfst.context.network import add_output, fill_hidden, gets_network, read_inputs
+from capfst.context.network import gets_network
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
     BoolArray,

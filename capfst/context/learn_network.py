@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.casing.shapes import N_SHAPES
-from capfst.context.features import TokenArray
-from capfst.context.lexicon import evidence_in_25
+from capfst.context.features import Scores, TokenArray
+from capfst.context.lexicon import BEGIN, END, evidence_in_25
 from capfst.context.network import (
     N_DECISIONS,
     N_EVIDENCE,
@@ -21,10 +21,10 @@ from capfst.context.network import (
     N_INPUTS,
     PLACES,
     REACH,
+    SPAN,
     Layers,
     Network,
     layer_shapes,
-    span,
 )
 from capfst.kernels import inner
 from capfst.kernels.types import F32Array, F32Matrix, F64Array, I64Array, U8Array, f32, i64, u8
@@ -35,6 +35,7 @@ LEAST_RATE = 0.05
 """The learning rate at the end, as a fraction of RATE."""
 BATCH = 16
 
+_AT_ONCE = 4  # inputs
 _INITIAL_SUM = 1.0  # AdaGrad's sums begin with this
 _EMBEDDING, _OUTPUT = 0.1, 0.05  # standard deviations of the initial weights
 _SEED = 1
@@ -87,10 +88,76 @@ class Learned(NamedTuple):
         """Return the network with embeddings of 8 bits, whose scale the weights of the inputs take over."""
         scale = np.float32(abs(self.embeddings).max(initial=0) / 127 or 1)
         embeddings = np.rint(self.embeddings / scale).astype(np.int8)
-        return Network(embeddings, self.layers._replace(inputs=self.layers.inputs * scale))
+        return Network.of(embeddings, self.layers._replace(inputs=self.layers.inputs * scale))
 
 
 NOT_LEARNED = Learned.of(0, 1)
+
+
+@inner
+def span(tokens: TokenArray, t: i64) -> tuple[i64, i64]:
+    """Return the range of the tokens of the same sentence up to SPAN from tokens[t]."""
+    begin, end = t, t + 1
+    while t - begin < SPAN and tokens[begin - 1].shape_evidence != BEGIN:
+        begin -= 1
+    while end - t <= SPAN and tokens[end].shape_evidence != END:
+        end += 1
+    return begin, end
+
+
+@inner
+def read_inputs(tokens: TokenArray, t: i64, embeddings: F32Matrix, inputs: F32Array) -> None:
+    """Fill inputs, float32[(PLACES + 1) N_INPUTS], with x_j for tokens[t]."""
+    mask = len(embeddings) - 1
+    for place in range(PLACES):
+        row = i64(tokens[t + place - REACH].embedding) & mask
+        for d in range(N_INPUTS):
+            inputs[place * N_INPUTS + d] = embeddings[row, d]
+    mean = PLACES * N_INPUTS
+    for d in range(N_INPUTS):
+        inputs[mean + d] = 0
+    begin, end = span(tokens, t)
+    for other in range(begin, end):
+        if other != t:
+            row = i64(tokens[other].embedding) & mask
+            for d in range(N_INPUTS):
+                inputs[mean + d] += embeddings[row, d]
+    n = max(1, end - begin - 1)
+    for d in range(N_INPUTS):
+        inputs[mean + d] /= f32(n)
+
+
+@inner
+def fill_hidden(
+    tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, inputs: F32Array, layers: Layers, hidden: F32Array
+) -> None:
+    """Fill hidden, float32[N_HIDDEN], with h for tokens[t] in a line of this domain, given its inputs."""
+    for k in range(N_HIDDEN):
+        hidden[k] = layers.domains[domain, k]
+    for place in range(PLACES):
+        other = t + place - REACH
+        evidence = place * N_EVIDENCE + min(evidence_in_25(tokens[other].shape_evidence), N_EVIDENCE - 1)
+        decided = place * N_DECISIONS + i64(decisions[other])
+        for k in range(N_HIDDEN):
+            hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]
+    for i in range(0, inputs.size, _AT_ONCE):
+        x0, x1, x2, x3 = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
+        for k in range(N_HIDDEN):
+            hidden[k] += (x0 * layers.inputs[i, k] + x1 * layers.inputs[i + 1, k]) + (
+                x2 * layers.inputs[i + 2, k] + x3 * layers.inputs[i + 3, k]
+            )
+    for k in range(N_HIDDEN):
+        hidden[k] = max(hidden[k], f32(0))
+
+
+@inner
+def add_output(layers: Layers, hidden: F32Array, z: Scores) -> None:
+    """Add u_k · h + c_k to the scores z, [N_SHAPES]."""
+    for k in range(N_SHAPES):
+        z[k] += layers.output[k, N_HIDDEN]
+    for i in range(N_HIDDEN):
+        for k in range(N_SHAPES):
+            z[k] += layers.output[k, i] * hidden[i]
 
 
 @inner

@@ -14,16 +14,16 @@ Frequent words have embeddings of their own, the others those of their last two 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
-from capfst.context.features import PADDING, STAGE2_LEAD, Scores, TokenArray
-from capfst.context.lexicon import BEGIN, END, evidence_in_25
+from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, U8Array, U16Array, U32Strided, f32, i64, u32, u64
+from capfst.kernels.memory import TILE_COLUMNS
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U16Array, U32Strided, i64, u32, u64
 
 REACH = PADDING
 """The largest distance, in tokens, of words whose places are told apart."""
@@ -37,10 +37,11 @@ N_EVIDENCE, N_DECISIONS = 25, 16
 N_ENDINGS = 4096
 """Rows of embeddings: 0, of the padding; 1 … N_ENDINGS, of endings; then of words."""
 
-_MOST = 1e6  # the largest absolute weight: no sum overflows
-_AT_ONCE = 4  # inputs
+MEAN_UNIT = 16
+"""The mean is rounded to multiples of 1 / MEAN_UNIT of what an embedding's numbers are rounded to."""
 
-Embeddings = TypeVar("Embeddings", I8Matrix, F32Matrix)
+_MOST = 1e6  # the largest absolute weight: no sum overflows
+_LARGEST = 32767
 
 
 class Layers(NamedTuple):
@@ -60,18 +61,39 @@ def layer_shapes(n_domains: int) -> dict[str, tuple[int, int]]:
 
 
 class Network(NamedTuple):
-    """The network of a context model: views of its part of the file."""
+    """The network of a context model: views of its part of the file, and the weights of the inputs in 16 bits."""
 
     embeddings: I8Matrix  # [2^b, N_INPUTS]; [0, N_INPUTS] if there is no network
     layers: Layers
+    packed: I16Array  # W_j for `multiply_tile`; those of the mean are divided by MEAN_UNIT
+    units: F32Array  # [N_HIDDEN]: the value of 1 in sums of products with `packed`
+    output: F32Matrix  # [N_HIDDEN, N_SHAPES]: u_k
 
-    def is_valid(self) -> bool:
-        """Return whether the number of embeddings is a power of 2, and no sum of weights overflows."""
-        return len(self.embeddings).bit_count() == 1 and all((abs(layer) < _MOST).all() for layer in self.layers)
+    @classmethod
+    def of(cls, embeddings: npt.NDArray[np.int8], layers: Layers) -> Network:
+        """Return the network with these weights.
+
+        Raises:
+            ValueError: the number of embeddings is neither 0 nor a power of 2, or a sum of weights may overflow.
+        """
+        if len(embeddings).bit_count() > 1 or not all((abs(layer) < _MOST).all() for layer in layers):
+            raise ValueError("invalid weights of the network")
+        weights = layers.inputs.copy()
+        weights[PLACES * N_INPUTS :] /= MEAN_UNIT
+        units = abs(weights).max(0) / np.float32(_LARGEST)
+        units[units == 0] = 1
+        whole = np.rint(weights / units).astype(np.int16)
+        tiles = whole.reshape(-1, 2, N_HIDDEN // TILE_COLUMNS, TILE_COLUMNS).transpose(2, 0, 3, 1)
+        output = np.ascontiguousarray(layers.output[:, :N_HIDDEN].T)
+        return cls(embeddings, layers, np.ascontiguousarray(tiles).ravel(), units, output)
 
 
 NO_NETWORK = Network(
-    np.empty((0, N_INPUTS), np.int8), Layers(*(np.empty((0, N_HIDDEN), np.float32) for _ in Layers._fields))
+    np.empty((0, N_INPUTS), np.int8),
+    Layers(*(np.empty((0, N_HIDDEN), np.float32) for _ in Layers._fields)),
+    np.empty(0, np.int16),
+    np.empty(0, np.float32),
+    np.empty((0, N_SHAPES), np.float32),
 )
 
 
@@ -99,69 +121,3 @@ def gets_network(tokens: TokenArray, t: i64, lead: float) -> bool:
     """Return whether the network corrects the scores of tokens[t], given the lead of the likeliest shape. It says
     nothing of first words, whose capitals training text owes to their position."""
     return (lead < STAGE2_LEAD) & (tokens[t].position > 0)
-
-
-@inner
-def span(tokens: TokenArray, t: i64) -> tuple[i64, i64]:
-    """Return the range of the tokens of the same sentence up to SPAN from tokens[t]."""
-    begin, end = t, t + 1
-    while t - begin < SPAN and tokens[begin - 1].shape_evidence != BEGIN:
-        begin -= 1
-    while end - t <= SPAN and tokens[end].shape_evidence != END:
-        end += 1
-    return begin, end
-
-
-@inner
-def read_inputs(tokens: TokenArray, t: i64, embeddings: Embeddings, inputs: F32Array) -> None:
-    """Fill inputs, float32[(PLACES + 1) N_INPUTS], with x_j for tokens[t]."""
-    mask = len(embeddings) - 1
-    for place in range(PLACES):
-        row = i64(tokens[t + place - REACH].embedding) & mask
-        for d in range(N_INPUTS):
-            inputs[place * N_INPUTS + d] = embeddings[row, d]
-    mean = PLACES * N_INPUTS
-    for d in range(N_INPUTS):
-        inputs[mean + d] = 0
-    begin, end = span(tokens, t)
-    for other in range(begin, end):
-        if other != t:
-            row = i64(tokens[other].embedding) & mask
-            for d in range(N_INPUTS):
-                inputs[mean + d] += embeddings[row, d]
-    n = max(1, end - begin - 1)
-    for d in range(N_INPUTS):
-        inputs[mean + d] /= f32(n)
-
-
-@inner
-def fill_hidden(
-    tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, inputs: F32Array, layers: Layers, hidden: F32Array
-) -> None:
-    """Fill hidden, float32[N_HIDDEN], with h for tokens[t] in a line of this domain, given its inputs."""
-    for k in range(N_HIDDEN):
-        hidden[k] = layers.domains[domain, k]
-    for place in range(PLACES):
-        other = t + place - REACH
-        evidence = place * N_EVIDENCE + min(evidence_in_25(tokens[other].shape_evidence), N_EVIDENCE - 1)
-        decided = place * N_DECISIONS + i64(decisions[other])
-        for k in range(N_HIDDEN):
-            hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]
-    for i in range(0, inputs.size, _AT_ONCE):
-        x0, x1, x2, x3 = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
-        for k in range(N_HIDDEN):
-            hidden[k] += (x0 * layers.inputs[i, k] + x1 * layers.inputs[i + 1, k]) + (
-                x2 * layers.inputs[i + 2, k] + x3 * layers.inputs[i + 3, k]
-            )
-    for k in range(N_HIDDEN):
-        hidden[k] = max(hidden[k], f32(0))
-
-
-@inner
-def add_output(layers: Layers, hidden: F32Array, z: Scores) -> None:
-    """Add u_k · h + c_k to the scores z, [N_SHAPES]."""
-    for k in range(N_SHAPES):
-        z[k] += layers.output[k, N_HIDDEN]
-    for i in range(N_HIDDEN):
-        for k in range(N_SHAPES):
-            z[k] += layers.output[k, i] * hidden[i]

@@ -31,16 +31,17 @@ from capfst.context.features import (
     first_features,
     gets_first_pass,
     has_capitals,
-    largest,
     lead,
     likeliest,
     neighbor_features,
     prefetch_rows,
+    settled_by,
     settled_decision,
     word_features,
 )
 from capfst.context.lexicon import UNSEEN, has_case
-from capfst.context.network import N_HIDDEN, N_INPUTS, PLACES, add_output, fill_hidden, gets_network, read_inputs
+from capfst.context.network import gets_network
+from capfst.context.network_scores import Queue, add_network
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
@@ -51,15 +52,14 @@ _NONE_GIVEN = np.empty(0, np.uint8)
 
 
 class _ScoringBuffers(NamedTuple):
-    """Buffers that the stages use line after line."""
+    """Buffers that the stages use line after line, and the network at the end."""
 
     features: U32Matrix  # [BLOCK, …]
     word_features: U32Array  # [MAX_WORD_FEATURES]
     candidates: I64Array  # [BLOCK]: words that the first pass scores
     unsettled: I64Array  # words with case that the first pass does not settle
     decisions: U8Array  # on each token
-    inputs: F32Array  # [(PLACES + 1) N_INPUTS]
-    hidden: F32Array  # [N_HIDDEN]
+    queue: Queue  # words that the network corrects
 
     @classmethod
     def of(cls, n_tokens: int) -> _ScoringBuffers:
@@ -69,17 +69,21 @@ class _ScoringBuffers(NamedTuple):
             np.empty(BLOCK, np.int64),
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
-            np.empty((PLACES + 1) * N_INPUTS, np.float32),
-            np.empty(N_HIDDEN, np.float32),
+            Queue.of(n_tokens),
         )
+
+
+@inner
+def _put(z: F32Array, lower: f32, capitalized: f32, upper: f32, mixed: f32) -> None:
+    """Fill z[N_SHAPES] with these scores, less the largest."""
+    most = max(lower, capitalized, upper, mixed)
+    z[0], z[1], z[2], z[3] = lower - most, capitalized - most, upper - most, mixed - most
 
 
 @inner
 def _subtract_largest(z: F32Array) -> None:
     """Subtract the largest score, z[N_SHAPES], from all."""
-    most = largest(z)
-    for k in range(N_SHAPES):
-        z[k] -= most
+    _put(z, z[0], z[1], z[2], z[3])
 
 
 @inlined
@@ -103,13 +107,10 @@ def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
 
 
 @inner
-def score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
-    """Return the score of a shape, given the sums of n rows; 0 for LOWER."""
+def scores_of(sums: tuple[u32, u32], n: i64) -> tuple[i64, i64, i64]:
+    """Return the scores of CAPITALIZED, UPPER and MIXED, given the sums of n rows; LOWER's is 0."""
     odd, even = sums
-    if shape == 0:
-        return 0
-    total = even if shape == 2 else odd & u32(0xFFFF) if shape == 1 else odd >> u32(16)
-    return i64(total) - 128 * n
+    return i64(odd & u32(0xFFFF)) - 128 * n, i64(even) - 128 * n, i64(odd >> u32(16)) - 128 * n
 
 
 @inner
@@ -172,11 +173,11 @@ def _first_pass(
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
             sums = sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
-            for k in range(N_SHAPES):
-                z[k] = context.scales[2] * score_of(sums, k, N_FIRST_FEATURES)
-            settled = settled_decision(z)
+            whole, scale = scores_of(sums, N_FIRST_FEATURES), context.scales[2]
+            capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
+            settled = settled_by(f32(0), capitalized, upper, mixed)
             buffers.decisions[t] = settled
-            _subtract_largest(z)
+            _put(z, f32(0), capitalized, upper, mixed)
             buffers.unsettled[n_unsettled] = i
             n_unsettled += settled == NO_DECISION
             n_words += settled != NO_DECISION
@@ -214,23 +215,19 @@ def _stage1(
             i = buffers.unsettled[j]
             t, z = text.token_of[i], log_p[i]
             sums = sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
-            for k in range(N_SHAPES):
-                z[k] = score_of(sums, k, N_NEIGHBOR_FEATURES)
-            evidence = tokens[t].shape_evidence
+            capitalized, upper, mixed = scores_of(sums, N_NEIGHBOR_FEATURES)
+            evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
             if evidence != UNSEEN and text.labels[i] != 0:
-                for k in range(1, N_SHAPES):
-                    z[k] += context.words[text.labels[i]].scores[k - 1]
+                capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
             else:
                 hash_lowercase(buf, words, i, lowercaser)
                 n = word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
-                sums = sum_rows(context.stage1, buffers.word_features, n)
-                for k in range(1, N_SHAPES):
-                    z[k] += score_of(sums, k, n)
-            for k in range(N_SHAPES):
-                z[k] *= context.scales[0]
+                more = scores_of(sum_rows(context.stage1, buffers.word_features, n), n)
+                capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
+            scale = context.scales[0]
+            _put(z, f32(0), f32(scale * capitalized), f32(scale * upper), f32(scale * mixed))
             buffers.unsettled[n_uncertain] = i
             n_uncertain += i64(lead(z, likeliest(z)) < STAGE1_LEAD)
-            _subtract_largest(z)
             buffers.decisions[t] = decision(z)
             n_capitals += has_capitals(buffers.decisions[t])
     return n_uncertain, n_capitals
@@ -242,16 +239,19 @@ def _stage2(
     n_uncertain: i64,
     n_words: i64,
     n_capitals: i64,
+    domain: i64,
     context: Context,
     buffers: _ScoringBuffers,
+    n_queued: i64,
     log_p: F32Matrix,
 ) -> i64:
-    """Correct log_p of the first `n_uncertain` words of buffers.unsettled: PRIOR_WEIGHT · ln p_k + stage 2's score of
-    shape k. Only words that the network corrects remain in buffers.unsettled. Returns their number.
+    """Correct log_p of the first `n_uncertain` words of buffers.unsettled, of a line of this domain: PRIOR_WEIGHT · ln
+    p_k + stage 2's score of shape k. Add the words that the network corrects to the queue, which has `n_queued`; return
+    how many it has then.
 
     n_words, n_capitals: the number of words with case in the line, and of those whose decision has capitals.
     """
-    n_left = 0
+    queue = buffers.queue
     for block in range(0, n_uncertain, BLOCK):
         block_end = min(n_uncertain, block + BLOCK)
         for j in range(block, block_end):
@@ -260,30 +260,16 @@ def _stage2(
             prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
             i = buffers.unsettled[j]
-            t, z = text.token_of[i], log_p[i]
+            z = log_p[i]
             sums = sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
-            for k in range(N_SHAPES):
-                score = context.scales[1] * score_of(sums, k, N_DECISION_FEATURES)
-                z[k] = f32(PRIOR_WEIGHT) * z[k] + f32(score)
-            buffers.unsettled[n_left] = i
-            n_left += i64(gets_network(text.tokens, t, lead(z, likeliest(z))))
-            _subtract_largest(z)
-    return n_left
-
-
-@inner
-def _network(
-    text: TokenizedText, n_uncertain: i64, domain: i64, context: Context, buffers: _ScoringBuffers, log_p: F32Matrix
-) -> None:
-    """Correct log_p of the first `n_uncertain` words of buffers.unsettled, of a line of this domain, by the network."""
-    embeddings, layers = context.network
-    for j in range(n_uncertain):
-        i = buffers.unsettled[j]
-        t, z = text.token_of[i], log_p[i]
-        read_inputs(text.tokens, t, embeddings, buffers.inputs)
-        fill_hidden(text.tokens, buffers.decisions, t, domain, buffers.inputs, layers, buffers.hidden)
-        add_output(layers, buffers.hidden, z)
-        _subtract_largest(z)
+            whole, scale, weight = scores_of(sums, N_DECISION_FEATURES), context.scales[1], f32(PRIOR_WEIGHT)
+            _put(
+                z, weight * z[0], weight * z[1] + f32(scale * whole[0]), weight * z[2] + f32(scale * whole[1]),
+                weight * z[3] + f32(scale * whole[2]),
+            )  # fmt: skip
+            queue.words[n_queued], queue.domains[n_queued] = i, domain
+            n_queued += i64(gets_network(text.tokens, text.token_of[i], lead(z, likeliest(z))))
+    return n_queued
 
 
 @kernel
@@ -300,21 +286,25 @@ def _score(
 ) -> None:
     """Fill log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest
     shape."""
-    begin = 0
+    begin, n_queued, is_evidence = 0, 0, False
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, given, context, buffers, log_p)
         n_words += n_unsettled
         n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
-        is_evidence = written.shapes.size != 0 and find_rows(text, begin, end, written, log_p)
-        n = _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
-        if len(context.network.embeddings) != 0:
-            _network(text, n, domain, context, buffers, log_p)
-        for i in range(begin, end if is_evidence else begin):
-            if written.rows[i] >= 0:
-                add_evidence(written, i, log_p[i])
-                _subtract_largest(log_p[i])
+        if written.shapes.size != 0:
+            is_evidence |= find_rows(text, begin, end, written, log_p)
+        n_queued = _stage2(text, n, n_words, n_capitals + more, domain, context, buffers, n_queued, log_p)
         begin = end
+    if len(context.network.embeddings) != 0:
+        queue = buffers.queue
+        add_network(text.tokens, text.token_of, buffers.decisions, n_queued, 0, context.network, queue, log_p)
+        for k in range(n_queued):
+            _subtract_largest(log_p[queue.words[k]])
+    for i in range(words.starts.size if is_evidence else 0):
+        if written.rows[i] >= 0:
+            add_evidence(written, i, log_p[i])
+            _subtract_largest(log_p[i])
 
 
 def score(

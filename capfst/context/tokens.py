@@ -30,7 +30,7 @@ from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Arra
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
-_AHEAD = 8  # words
+_AHEAD = 16  # words
 
 
 class Lowercaser(NamedTuple):
@@ -229,15 +229,12 @@ def _read(
 
 
 @kernel
-def _measure(words: Words, begins: BoolArray, sizes: I64Array) -> None:
-    """Fill sizes[:3]: the number of line ends, the number of words that begin sentences, and the length of the longest
-    word."""
-    n_newlines, n_begins, longest = 0, 0, 0
+def longest_word(words: Words) -> i64:
+    """Return the length of the longest word."""
+    longest = 0
     for i in range(words.starts.size):
-        n_newlines += i64(words.token_types[i] == NEWLINE)
-        n_begins += i64(begins[i])
         longest = max(longest, words.ends[i] - words.starts[i])
-    sizes[0], sizes[1], sizes[2] = n_newlines, n_begins, longest
+    return longest
 
 
 def read_words(
@@ -255,9 +252,8 @@ def read_words(
     language: the number of the language of all lines, in a context model of several; ANY: infer that of each sentence
     from its words.
     """
-    n, sizes = len(words.token_types), np.empty(3, np.int64)
-    _measure(words, begins, sizes)
-    n_newlines, n_begins, longest = sizes.tolist()
+    n, n_begins = len(words.token_types), int(np.count_nonzero(begins))
+    n_newlines = int(np.count_nonzero(words.token_types == NEWLINE))
     n_domains = 1 + n_newlines + n_begins * (context.n_languages > 0)
     text = TokenizedText(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
@@ -266,7 +262,7 @@ def read_words(
         np.empty(n_domains, np.int64),
         np.empty(n_domains, np.int64),
     )
-    lowercaser = Lowercaser.of(transducer, longest)
+    lowercaser = Lowercaser.of(transducer, longest_word(words))
     n_languages = context.n_languages
     sums = LogOddsSums(np.zeros(n_languages, np.int64), np.zeros((max(1, n_languages), MAX_DOMAINS), np.int64))
     _read(buf, words, begins, unseen, context, lowercaser, sums, language, text)

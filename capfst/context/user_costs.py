@@ -149,6 +149,22 @@ def _fix(text: _Text, matches: MatchArray, index: EntryIndex, costs: _Costs) -> 
                 _take_only(text, i, k, f32(0), costs)
 
 
+@kernel
+def _restrict(text: _Text, matches: MatchArray, index: EntryIndex, shapes: U8Array, found: Copies) -> None:
+    """Make the entries, which have no weight, the only surface forms of their words."""
+    words = text.words
+    for m in range(matches.size):
+        match = matches[m]
+        for i in range(match.begin, match.end if match.is_fixed else match.begin):
+            if words.token_types[i] != MARKS:
+                k = i64(match.form)
+                if k == NOT_ALONE:
+                    k = _form_of(text, i, index, found.starts[i], found.ends[i])
+                words.first_labels[i] += max(0, k)
+                words.n_forms[i] = min(words.n_forms[i], 1)
+                shapes[i] = AS_FORM if k >= 0 else Shape.MIXED.value
+
+
 @inner
 def _lower_cost(text: _Text, i: i64, index: EntryIndex, entry: i64, weight: f32, mixed: f32, costs: _Costs) -> None:
     """Lower the cost of an entry, which is word i. mixed: the cost of the shape MIXED without any entry."""
@@ -299,7 +315,10 @@ def add_user_words(
     """
     n, symbols = len(words.starts), transducer.symbols
     needs_options = include_pruned or found.is_weighted
-    if needs_options:
+    is_alone = costs.arc_costs is None and not needs_options  # the LM alone, which needs no costs of arcs
+    if is_alone:
+        first_arcs = np.empty(0, np.int64)
+    elif needs_options:
         first_arcs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     else:
         first_arcs = np.empty(n, np.int64)
@@ -308,8 +327,12 @@ def add_user_words(
         buf, words, first_arcs, symbols.strings, transducer.pretokenized, INFO,
         np.empty(index.text.size + 8, np.uint8),
     )  # fmt: skip
-    arc_costs = np.zeros(int(words.n_forms.sum()), np.float32) if costs.arc_costs is None else costs.arc_costs
     shapes = np.full(n, AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
+    copies = Copies(index.text, found.starts, found.ends)
+    if is_alone:
+        _restrict(text, found.matches, index, shapes, copies)
+        return costs._replace(shapes=shapes, copies=_joined(copies, costs.copies))
+    arc_costs = np.zeros(int(words.n_forms.sum()), np.float32) if costs.arc_costs is None else costs.arc_costs
     options = costs.options
     if options is None:
         options = np.full((n if needs_options else 0, N_SHAPES + 1), np.inf, np.float32)
@@ -332,7 +355,6 @@ def add_user_words(
         taker = _Taker(text, index, is_fixed, unpruned, made, costs.scale, search)
         for phrase in found.phrases[["begin", "end", "entry"]].tolist():
             taker.decide(*phrase)
-    copies = Copies(index.text, made.starts, made.ends)
     return costs._replace(
         arc_costs=arc_costs, shapes=shapes, options=options if include_pruned else None,
         copies=_joined(copies, costs.copies),
@@ -340,12 +362,11 @@ def add_user_words(
 
 
 def _joined(copies: Copies, others: Copies | None) -> Copies:
-    """Return copies from two texts; a word with both has the first one."""
+    """Return copies from two texts; a word with both has the first one. Changes the arrays of `copies`."""
     if others is None:
         return copies
-    shift = copies.text.size
-    starts, ends = (
-        np.where(copies.starts >= 0, one, np.where(others.starts >= 0, other + shift, -1))
-        for one, other in ((copies.starts, others.starts), (copies.ends, others.ends))
-    )
-    return Copies(np.concatenate([copies.text, others.text]), starts, ends)
+    more = np.flatnonzero(others.starts >= 0)
+    more = more[copies.starts[more] < 0]
+    for mine, other in ((copies.starts, others.starts), (copies.ends, others.ends)):
+        mine[more] = other[more] + copies.text.size
+    return copies._replace(text=np.concatenate([copies.text, others.text]))

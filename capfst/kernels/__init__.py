@@ -9,6 +9,7 @@ An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit`
 
 from capfst.exceptions import CapfstError
 from capfst.kernels.memory import (
+    add_wide,
     copy_bytes,
     count_ones,
     fence,
@@ -18,6 +19,7 @@ from capfst.kernels.memory import (
     part,
     prefetch,
     put_eight,
+    widen,
 )
 
 try:
@@ -27,4 +29,4 @@ except ImportError as error:
 
 __all__ = ["Kernel", "allocating", "inlined", "inner", "inner_allocating", "kernel", "outlined"]
 __all__ += ["copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals", "multiply_tile"]
-__all__ += ["part", "prefetch", "put_eight"]
+__all__ += ["add_wide", "part", "prefetch", "put_eight", "widen"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from enum import EnumMeta
@@ -49,6 +48,8 @@ class KernelFunction(Generic[P, R]):
 
         Comments and docstrings do not change it; another version of Python does.
         """
+        import hashlib  # noqa: PLC0415  (it takes its time to load)
+
         reached: list[KernelFunction[..., Any]] = [self]
         for kernel in reached:  # which grows meanwhile
             called = [value for value in kernel._globals().values() if isinstance(value, KernelFunction)]

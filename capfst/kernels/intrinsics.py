@@ -81,6 +81,31 @@ def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: A
     return result._getvalue()
 
 
+_NARROW, _SHORTS = (ir.VectorType(ir.IntType(bits), memory.WIDTH) for bits in (8, 16))
+
+
+def _load_wide(context: Any, builder: Any, array_type: Any, array: Any, begin: Any) -> Any:
+    pointer = _pointer(context, builder, array_type, array, begin)
+    return builder.sext(builder.load(builder.bitcast(pointer, _NARROW.as_pointer()), align=1), _SHORTS)
+
+
+@_lowered(memory.widen, types.void, None, types.intp, None, types.intp)
+def _widen(context: Any, builder: Any, args: Any, source: Any, begin: Any, target: Any, position: Any) -> None:
+    to = builder.bitcast(_pointer(context, builder, args[2], target, position), _SHORTS.as_pointer())
+    builder.store(_load_wide(context, builder, args[0], source, begin), to, align=2)
+
+
+@_lowered(memory.add_wide, types.void, None, types.intp, types.int16, None)
+def _add_wide(context: Any, builder: Any, args: Any, source: Any, begin: Any, factor: Any, target: Any) -> None:
+    first = builder.insert_element(ir.Constant(_SHORTS, ir.Undefined), factor, _INT(0))
+    factors = builder.shuffle_vector(
+        first, ir.Constant(_SHORTS, ir.Undefined), ir.Constant(ir.VectorType(_INT, memory.WIDTH), [0] * memory.WIDTH)
+    )
+    to = builder.bitcast(_pointer(context, builder, args[3], target, _INT64(0)), _SHORTS.as_pointer())
+    product = builder.mul(factors, _load_wide(context, builder, args[0], source, begin))
+    builder.store(builder.add(builder.load(to, align=2), product), to, align=2)
+
+
 _PAIRS, _SUMS, _WIDE = (ir.VectorType(ir.IntType(bits), n) for bits, n in ((16, 16), (32, 8), (32, 16)))
 
 

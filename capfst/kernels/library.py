@@ -31,9 +31,9 @@ _lock = threading.Lock()
 def addresses(kernel: KernelFunction[..., Any]) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that frees the arrays it returns."""
     with loading(), _lock:
-        library, digests = _built()
+        library, built = _built()
         is_built = library and kernel.is_entry and kernel.py_func.__module__.startswith("capfst.")
-        if is_built and digests and digests.get(kernel.name) != kernel.digest:
+        if is_built and _IS_CHECKOUT and _has_changed(kernel, built):
             _print_once("compiling the kernels that have changed since they were built (until you run `make kernels`)")
             is_built = False
         functions = library if library and is_built else _compiled(kernel)
@@ -44,19 +44,36 @@ def _address(functions: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(functions[name], ctypes.c_void_p).value or 0
 
 
+def _has_changed(kernel: KernelFunction[..., Any], built: float) -> bool:
+    """Return whether a kernel, or one that it calls, may have been edited since the library was built."""
+    modules = [name for name in sys.modules if name.startswith("capfst.")]  # with all that the kernel calls
+    return any(_is_newer(name, built) for name in modules) and _digests().get(kernel.name) != kernel.digest
+
+
+@lru_cache(None)
+def _is_newer(module: str, built: float) -> bool:
+    source = sys.modules[module].__file__
+    return source is not None and source.endswith(".py") and os.stat(source).st_mtime > built
+
+
 @lru_cache(1)
-def _built() -> tuple[ctypes.CDLL | None, dict[str, str] | None]:
-    """Load the library, if one is to be used; if sources are newer, also the digests of the kernels in it."""
+def _digests() -> dict[str, str]:
+    """Read the digests of the kernels in the library."""
+    digests: dict[str, str] = json.loads(DIGESTS.read_text("utf-8"))
+    return digests
+
+
+@lru_cache(1)
+def _built() -> tuple[ctypes.CDLL | None, float]:
+    """Load the library, if one is to be used; return it and the time when it was built."""
     selected, own = os.environ.get("CAPFST_KERNELS"), own_level()
     names = [selected] if selected else [own, own.replace("v3", "v2")]
     path = next((file for name in names if (file := path_of(name)).exists()), None)
     if selected == "jit" or (_IS_CHECKOUT and not path and not selected):
-        return None, None
+        return None, 0.0
     if not path:
         raise CapfstError(f"there are no kernels for {names[0]}. Install a wheel, or from source with a C compiler.")
-    built = path.stat().st_mtime
-    is_older = _IS_CHECKOUT and any(file.stat().st_mtime > built for file in _PACKAGE.rglob("*.py"))
-    return _load(path), json.loads(DIGESTS.read_text("utf-8")) if is_older else None
+    return _load(path), path.stat().st_mtime
 
 
 def _load(path: Path) -> ctypes.CDLL:

@@ -15,6 +15,8 @@ Bytes = npt.NDArray[np.uint8]
 
 TILE_ROWS, TILE_COLUMNS = 4, 16
 """What `multiply_tile` keeps in the registers of a processor with vectors of 256 bits."""
+WIDTH = 16
+"""Items of int16 in such a vector."""
 
 
 def prefetch(array: AnyArray, index: int) -> None:
@@ -44,6 +46,16 @@ def copy_bytes(source: Bytes, begin: int, size: int, target: Bytes, position: in
 def part(array: AnyArray, begin: int, size: int) -> AnyArray:
     """Return array[begin : begin + size], without the checks of a slice."""
     return array[begin : begin + size]
+
+
+def widen(source: AnyArray, begin: int, target: AnyArray, position: int) -> None:
+    """Write WIDTH items of int8, source[begin:], to target[position:], int16. Indices count through all dimensions."""
+    target.reshape(-1)[position : position + WIDTH] = source.reshape(-1)[begin : begin + WIDTH]
+
+
+def add_wide(source: AnyArray, begin: int, factor: int, target: AnyArray) -> None:
+    """Add WIDTH items of int8, source[begin:], times a factor to target[:WIDTH], int16, modulo 2^16."""
+    target[:WIDTH] += np.int16(factor) * source.reshape(-1)[begin : begin + WIDTH].astype(np.int16)
 
 
 def multiply_tile(

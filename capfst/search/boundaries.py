@@ -217,9 +217,9 @@ class Boundaries:
         scratch = np.empty(SCRATCH, np.uint8)
         _mark_listed(buf, words, candidates, self._abbreviations, INFO, lowering, scratch, is_abbreviation)
         words.may_begin[candidates[is_abbreviation]] = False
-        odds = gap_odds(context, buf, words, self._transducer)
-        words.may_begin[:] = odds > -CERTAIN
-        words.begin_odds[:] = np.where(odds > CERTAIN, np.inf, SCALE * odds)
+        odds = gap_odds(context, buf, words, self._transducer)[candidates]
+        words.may_begin[candidates] = odds > -CERTAIN
+        words.begin_odds[candidates] = np.where(odds > CERTAIN, np.inf, SCALE * odds)
 
     def expected(self, buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.bool_]:
         """Return bool[n]: whether a sentence is expected to begin with the word."""

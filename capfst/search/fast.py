@@ -28,8 +28,7 @@ CHUNK = 96
 
 
 class Engine:
-    """Find the best paths of texts. `starts` gives the LM states in which lines and sentences begin. Threads may share
-    an engine."""
+    """Find the best paths of texts (protocol.py)."""
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.path = lm.model.path
@@ -38,7 +37,6 @@ class Engine:
         self.tables = lookup_tables(lm.model)
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
-        """Return the best path of each line; the labels of line ends are 0."""
         choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
         # Without costs, hardly any run of words is without a choice.
         self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
@@ -47,7 +45,6 @@ class Engine:
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """Return the best path of each line as `best` does, and its cost (−ln P), float64[line ends + 1]."""
         choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
         return path, self._search(words, choices, -1, path, chunk)
 
@@ -60,10 +57,6 @@ class Engine:
         return costs
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
-        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first.
-
-        If no casing has a finite cost, return the most frequent forms, at the cost +inf.
-        """
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
         lattice = self._lattice(words, arc_costs)
@@ -75,13 +68,6 @@ class Engine:
     def marginals(
         self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return float64[2, forms]: the cost of the cheapest path of the line through each form of each word, where the
-        word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An OOV word has
-        one form.
-
-        The words are those of one line. stays_first: bool[n], whether the next word is the first of a sentence if this
-        one is.
-        """
         costs: npt.NDArray[np.float64] = max_marginals(words, stays_first, *self._lattice(words, arc_costs))
         return costs
 

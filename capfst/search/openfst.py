@@ -221,7 +221,7 @@ def _lines(words: Words) -> Iterator[slice]:
 
 
 class Engine:
-    """Find the best paths of texts. `starts` gives the LM states in which lines and sentences begin."""
+    """Find the best paths of texts (protocol.py)."""
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.lm = lm
@@ -234,11 +234,9 @@ class Engine:
         return [range(a, a + k) if k else unknown for a, k in zip(first, forms, strict=True)]
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None) -> LabelPath:
-        """Return the best path of each line; the labels of line ends are 0."""
         return self.search(words, arc_costs)[0]
 
     def search(self, words: Words, arc_costs: ArcCosts | None = None) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """Return the best path of each line as `best` does, and its cost (−ln P), float64[line ends + 1]."""
         best = LabelPath(np.zeros(len(words.token_types), np.uint32), np.zeros(len(words.token_types), np.bool_))
         costs = []
         for line in _lines(words):
@@ -248,19 +246,11 @@ class Engine:
         return best, np.array(costs)
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
-        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first."""
         return self._best_paths(words, slice(None), arc_costs, n)
 
     def marginals(
         self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return float64[2, forms]: the cost of the cheapest path of the line through each form of each word, where the
-        word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An OOV word has
-        one form.
-
-        The words are those of one line. stays_first: bool[n], whether the next word is the first of a sentence if this
-        one is.
-        """
         ranges, gaps = self.ranges(words, slice(None)), _gaps(words, slice(None))
         # Even at cost 0, W restricts this word to one form: T also has its other forms if the word occurs elsewhere.
         free = [[0.0] * len(forms) for forms in ranges]

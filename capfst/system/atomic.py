@@ -11,7 +11,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import shutil
 import stat
 import time
@@ -162,7 +161,7 @@ def check_room(folder: Path, size: int) -> None:
 
 def _temporary(target: Path) -> Path:
     """Return the path of a new temporary file next to `target`."""
-    return target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
+    return target.with_name(f".capfst-{os.urandom(4).hex()}.tmp")
 
 
 @contextlib.contextmanager

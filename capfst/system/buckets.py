@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import threading
 from typing import Any
 
@@ -79,6 +78,8 @@ class Store:
     """Storage for the buckets of one estimation: `memory` bytes (None: no limit), then files in `folder`."""
 
     def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
+        import tempfile  # noqa: PLC0415  (it takes its time to load)
+
         self.memory = memory
         self.folder = os.fspath(folder or tempfile.gettempdir())
         self.held = 0  # bytes in memory now
@@ -103,6 +104,8 @@ class Store:
             self.filed += size
 
     def open(self) -> Unnamed:
+        import tempfile  # noqa: PLC0415  (it takes its time to load)
+
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 return Unnamed(os.dup(file.fileno()))

@@ -8,7 +8,6 @@ lowered word to its surface forms.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -61,6 +60,8 @@ def restoring(names: str, restore: str = CASE, grammar: Map | None = None) -> La
     language = languages(names)
     if grammar is None:
         return language if restore == CASE else _without_diacritics(language.name, restore)
+    import hashlib  # noqa: PLC0415  (it takes its time to load)
+
     changed = _checked(grammar)
     pairs = tuple(sorted(changed.items()))
     digest = hashlib.blake2b(repr(pairs).encode(), digest_size=4).hexdigest()

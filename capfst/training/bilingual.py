@@ -44,6 +44,7 @@ from capfst.lm.query import SENTENCE_END, step
 from capfst.options import Errors
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
+from capfst.search import fast
 from capfst.system.atomic import check_output
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
@@ -344,6 +345,7 @@ def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: ProblemColle
     classifier = _classifier(corpus, corpus.texts(fold), seen)
     pipeline = model.pipeline
     loaded = pipeline.loaded
+    assert isinstance(pipeline.engine, fast.Engine)
     search = loaded.lm.unknown, pipeline.engine.starts, pipeline.engine.tables
     for target, source, links, _, for_weights in corpus.texts(fold, model):
         new = for_weights[_unseen(target, source, for_weights, seen)].tolist()

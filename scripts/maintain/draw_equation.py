@@ -19,7 +19,7 @@ import pynini
 
 import capfst
 from capfst.cli.exit_status import exit_status
-from capfst.search.openfst import reachable, sentence, transducer
+from capfst.search.openfst import Engine, reachable, sentence, transducer
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEST = "#c2185b"
@@ -95,11 +95,13 @@ def main(text: str, corpus: Path, out: Path) -> None:
         surface = [recaser.model.symbols[label] for label in range(len(recaser.model.symbols))]
         lowercase = [form.lower() for form in surface]
         buffer = np.frombuffer(text.encode(), np.uint8)
-        words = recaser.pipeline.engine.ranges(recaser.pipeline.loaded.transducer.words(buffer), slice(None))
+        engine = recaser.pipeline.engine
+        assert isinstance(engine, Engine)
+        words = engine.ranges(recaser.pipeline.loaded.transducer.words(buffer), slice(None))
         s, t, lm = (
             sentence(words),
             transducer(words),
-            reachable(recaser.pipeline.loaded.lm, recaser.pipeline.engine.starts, words),
+            reachable(recaser.pipeline.loaded.lm, engine.starts, words),
         )
     p = pynini.compose(pynini.compose(s, t), lm)
     for name, fst, inputs, outputs, best in (

@@ -74,9 +74,10 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     for name in ("stage1", "stage2", "first_pass"):
         assert (getattr(context, name) == getattr(parameters(), name)).all()
     assert (context.scales, context.n_domains) == (parameters().scales, 2)
-    (embeddings, layers), network = context.network, parameters().network
-    assert (embeddings == network.embeddings).all()
-    assert all(map(np.array_equal, layers, network.layers))
+    read, network = context.network, parameters().network
+    assert all(map(np.array_equal, read.layers, network.layers))
+    for name in ("embeddings", "packed", "units", "output"):
+        assert np.array_equal(getattr(read, name), getattr(network, name))
     known = lexicon()
     assert (context.shapes == known.shapes).all()
     assert len(context.words) == len(MODEL.symbols)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import capfst
 from capfst import Recaser
-from capfst.casing.shapes import Shape
 from capfst.casing.types import Words
 from capfst.context.context_model import Context
 from capfst.context.domains import ANY
@@ -26,7 +25,7 @@ from capfst.context.features import (
 )
 from capfst.context.gaps import gap_odds
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import score_of, sum_rows
+from capfst.context.shape_scores import scores_of, sum_rows
 from capfst.context.tokens import read_words
 from capfst.fst.read import CapFst
 from capfst.kernels import kernel
@@ -71,7 +70,7 @@ def test_sentences_begin_as_in_the_training_text(model: CapFst, engine: str, tex
 
 @kernel
 def _odds(stage1: U32Array, features: U32Array, scale: f64) -> f64:
-    return scale * score_of(sum_rows(stage1, features, N_GAP_FEATURES), Shape.CAPITALIZED.value, N_GAP_FEATURES)
+    return scale * scores_of(sum_rows(stage1, features, N_GAP_FEATURES), N_GAP_FEATURES)[0]
 
 
 @kernel

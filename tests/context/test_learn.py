@@ -1,6 +1,7 @@
 """context/learn.py: one pass of AdaGrad over sentences, against a reference implementation in plain Python."""
 
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,6 +30,8 @@ EMBEDDINGS = np.array([0, 1, 2, 3, 2, 4], np.uint16)
 LOG_ODDS = np.array([[0, 0], [0, 0], [1, -2], [-9, 9], [5, 2], [0, 4]], np.int8)
 LANGUAGE_LOG_ODDS = np.array([[0, 0], [0, 0], [5, -5], [-3, 3], [2, 3], [-1, 0]], np.int8)
 MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
+
+UNCERTAIN = [random.Random(number).choices(FORMS, k=8) for number in range(20)]  # more than a batch of words
 
 sentences = st.lists(st.sampled_from(FORMS), max_size=20)
 corpora = st.lists(sentences, max_size=6)
@@ -202,7 +205,7 @@ def test_learning_reads_the_counts_and_the_domains_of_the_language(corpus: list[
 @settings(deadline=None, max_examples=20)
 @given(corpus=corpora, seed=st.integers(0, 9))
 def test_the_network_matches_the_reference(corpus: list[list[str]], seed: int) -> None:
-    corpus = [*corpus, *MANY * 6]  # at least one batch
+    corpus = [*corpus, *UNCERTAIN]
     lexicon, learned, network = lexicon_of(corpus), tables(np.random.default_rng(seed)), Learned.of(8, 2)
     slow = Learner(learned, network)
     learn.learn(labels_of(corpus), lexicon, learned, network=network)
