@@ -288,7 +288,7 @@ class Pipeline:
     ) -> tuple[Words, memoryview]:
         check()
         words = self.words(buf)  # S ∘ T
-        costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
+        costs = self.costs(buf, words, block, style=style, restricts=True)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
         return words, self.surface(buf, words, path, costs)  # P
 
@@ -336,12 +336,14 @@ class Pipeline:
         block: Block | None = None,
         include_pruned: bool = False,
         style: Style | None = None,
+        restricts: bool = False,
     ) -> CasingCosts:
         """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        Without it, the LM alone needs no costs: then words that are given keep only their form. style: as in `recase`.
+        style: as in `recase`. restricts: whether units may take the other forms from their words instead, if
+        the LM alone needs no costs.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and found.is_weighted)
@@ -350,7 +352,9 @@ class Pipeline:
         transducer = self.loaded.transducer
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
         if units is not None:
-            costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
+            costs = add_user_words(
+                costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context, restricts
+            )
         if self.user_words is None or found is None:
             return costs
         index = self.user_words.index
@@ -627,11 +631,10 @@ class Pipeline:
         passes = openings(
             text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
         )
-        own = words._replace(first_labels=words.first_labels.copy(), n_forms=words.n_forms.copy())
         recased, changed = changes(
             text.given,
             self._as_given(words, text),
-            self.engine.best(own, self.costs(text.buf, own, line).arc_costs),
+            self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
             self.engine.marginals(words, passes, costs.arc_costs),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),

@@ -303,6 +303,7 @@ def add_user_words(
     search: Search,
     include_pruned: bool,
     prunes: bool,
+    restricts: bool = False,
 ) -> CasingCosts:
     """Return the costs of the casings of a text's words with the entries found in it.
 
@@ -312,10 +313,11 @@ def add_user_words(
         search: that of the engine, which decides on entries of several words with a weight.
         include_pruned: as in `casing_costs`.
         prunes: whether casings are pruned without `include_pruned`.
+        restricts: whether units may take the other forms from their words instead, if no casing has costs.
     """
     n, symbols = len(words.starts), transducer.symbols
     needs_options = include_pruned or found.is_weighted
-    is_alone = costs.arc_costs is None and not needs_options  # the LM alone, which needs no costs of arcs
+    is_alone = restricts and costs.arc_costs is None and not index.entries.size
     if is_alone:
         first_arcs = np.empty(0, np.int64)
     elif needs_options:
