@@ -46,7 +46,7 @@ UNITS1, UNITS2 = 128, 64
 """Units per direction of the two readings."""
 RESULT1, RESULT2 = 128, 64
 """The sizes of h2 and h3."""
-DOUBT = 2.5
+DOUBT = 2.0
 """A gap is in doubt if the early score of a mark is greater than that of no mark less this."""
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
