@@ -264,12 +264,12 @@ class Stretch:
         self.gradient[:] = 0
         is_padding = text.rows < 0
         words = np.where(is_padding, -1, text.rows.astype(np.int64) * N_ENDINGS + text.endings)
-        distinct, numbers = np.unique(np.append(words, -1), return_inverse=True)
+        distinct, number_of = np.unique(np.append(words, -1), return_inverse=True)
         rows, endings = (each.astype(np.int32) for each in np.divmod(distinct[1:], N_ENDINGS))
         embedded = np.zeros((_in_tiles(len(distinct)), EMBEDDING), np.float32)
         embedded[1 : len(distinct)] = network.words[rows] + network.classes[network.class_of[rows]]
         embedded[1 : len(distinct)] += network.endings[endings]
-        numbers = np.pad(numbers[:-1], (BACK - 1, AHEAD)).astype(np.int32)  # 0 is the padding
+        numbers = np.pad(number_of[:-1].astype(np.int32), (BACK - 1, AHEAD))  # 0 is the padding
         outside = np.pad(is_padding, 1, constant_values=True)
         begins = outside[1:] | outside[:-1]
 

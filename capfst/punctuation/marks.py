@@ -6,6 +6,7 @@ highest score of each gap, after a bias (train.py). Nothing else changes, and ma
 
 from __future__ import annotations
 
+from operator import gt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,17 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
-from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, SIZES, Rounded, RoundedDense
+from capfst.punctuation.network import (
+    EMBEDDING,
+    LARGEST_EMBEDDED,
+    LARGEST_WEIGHT,
+    MARKS,
+    N_ENDINGS,
+    NONE,
+    SIZES,
+    Rounded,
+    RoundedDense,
+)
 from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
@@ -72,7 +83,12 @@ class Punctuation(NamedTuple):
             weights, used = weights[inputs * outputs :], used + 2 * outputs
         if (len(words), len(endings), weights.size, reals.size) != (len(labels), N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
-        if not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
+        largest = (
+            max(int(array.max(initial=0)), -int(array.min(initial=0)))
+            for array in (words, endings, part.arrays["weights"].view(np.int8))
+        )
+        limits = LARGEST_EMBEDDED, LARGEST_EMBEDDED, LARGEST_WEIGHT
+        if any(map(gt, largest, limits)) or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
         return cls(Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(MARKS)])
 

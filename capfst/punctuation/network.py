@@ -46,13 +46,13 @@ UNITS1, UNITS2 = 128, 64
 """Units per direction of the two readings."""
 RESULT1, RESULT2 = 128, 64
 """The sizes of h2 and h3."""
-DOUBT = 2.5
+DOUBT = 2.0
 """A gap is in doubt if the early score of a mark is greater than that of no mark less this."""
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
 
-_LARGEST_EMBEDDED = 63
-_LARGEST_WEIGHT = 31  # of dense layers: products of four are summed in 16 bits
+LARGEST_EMBEDDED, LARGEST_WEIGHT = 63, 31
+"""The largest numbers in embeddings and in dense layers. (`multiply_tile` adds products of four weights in 16 bits.)"""
 
 
 class Dense(NamedTuple):
@@ -120,7 +120,7 @@ class Network(NamedTuple):
         """Return the network with weights of few bits. ending_of: int32[rows], of which the first is not used."""
         words = self.words + self.classes[self.class_of]
         embedded = words[1:] + self.endings[ending_of[1:]], words[0] + self.endings
-        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_EMBEDDED or 1.0
+        unit = max(float(abs(each).max(initial=0)) for each in embedded) / LARGEST_EMBEDDED or 1.0
         known, rare = (_bytes(each, unit) for each in embedded)
         return Rounded(known, rare, unit, tuple(map(_rounded, self.layers)))
 
@@ -130,6 +130,6 @@ def _bytes(weights: F32Matrix, unit: float | F32Array) -> I8Matrix:
 
 
 def _rounded(layer: Dense) -> RoundedDense:
-    units = abs(layer.weights).max(0) / np.float32(_LARGEST_WEIGHT)
+    units = abs(layer.weights).max(0) / np.float32(LARGEST_WEIGHT)
     units[units == 0] = 1
     return RoundedDense(_bytes(layer.weights, units), units, layer.bias)

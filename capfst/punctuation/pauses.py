@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from capfst.io.running_text import Pauses
 
-SOFT, USUAL = 0.1, 0.3
+SOFT, USUAL = 0.3, 0.15
 """In seconds; the usual pause is evidence of nothing."""
-COMMA_WEIGHT, END_WEIGHT = 0.5, 2.0
+COMMA_WEIGHT, END_WEIGHT = 1.5, 2.5
 
 
 def lengths_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.float32]:

@@ -261,10 +261,9 @@ def scorer_of(network: Rounded) -> Scorer:
     vectors = np.concatenate([padding, network.endings, network.words])
     embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
     window, near, early, result1, gates2, result2, output = network.layers
-    places = RoundedDense(*(np.concatenate(each, -1) for each in zip(_places(window), _places(near), strict=True)))
     return Scorer(
         embedded,
-        Packed.of(places, EMBEDDING, _ZERO, 1 / network.unit),
+        Packed.of(_of_places(window, near), EMBEDDING, _ZERO, 1 / network.unit),
         np.empty((len(embedded), _N_PRODUCTS), np.int8),
         np.zeros(len(embedded) // TILE_ROWS, np.uint8),
         Packed.of(early, 2 * UNITS1),
@@ -275,13 +274,15 @@ def scorer_of(network: Rounded) -> Scorer:
     )
 
 
-def _places(layer: RoundedDense) -> RoundedDense:
-    """Return a layer of a window as one of each word in it, which has the outputs of all places."""
-    weights, units, bias = layer
-    places = weights.reshape(-1, EMBEDDING, len(units))
-    biases = np.zeros((len(places), len(units)), np.float32)
-    biases[0] = bias
-    return RoundedDense(np.concatenate(places, 1), np.tile(units, len(places)), biases.ravel())
+def _of_places(*layers: RoundedDense) -> RoundedDense:
+    """Return layers of windows as one layer of each word in them, which has the outputs of all places."""
+    weights, units, biases = [], [], []
+    for layer in layers:
+        places = layer.weights.reshape(-1, EMBEDDING, len(layer.units))
+        weights += list(places)
+        units += [layer.units] * len(places)
+        biases += [layer.bias, np.zeros((len(places) - 1) * len(layer.bias), np.float32)]
+    return RoundedDense(np.concatenate(weights, 1), np.concatenate(units), np.concatenate(biases))
 
 
 def score(
