@@ -50,7 +50,12 @@ def part(model: Path, number: int, **options: object) -> Recaser:
     whole = recaser.pipeline.costs
 
     def of_part(
-        buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False, style: object = None
+        buf: np.ndarray,
+        words: Words,
+        block: Block | None = None,
+        include_pruned: bool = False,
+        style: object = None,
+        restricts: bool = False,
     ) -> CasingCosts:
         costs = whole(buf, words, block, include_pruned=True)
         assert costs.arc_costs is not None and costs.shapes is not None and costs.options is not None
