@@ -238,8 +238,8 @@ class Recaser:
         return explain(self.pipeline_with(options, "explain"), _line_block(text, source, alignment), n, line)
 
     def stretches(self, text: str, **options: Any) -> list[Stretch]:
-        """Return the stretches of a text that `recaser(text, repair=True)` repairs: the line, from 0, in which each
-        begins, and the number of its words."""
+        """Return the stretches of a text that `recaser(text, repair=True)` repairs: for each the line, from 0, the
+        number of its words, and the first ones."""
         pipeline, line = self.pipeline_with({**options, "repair": True}, "stretches"), 0
         stretches = []
         for piece, found in pipeline.repaired_pieces(_utf8(text)):

@@ -17,6 +17,8 @@ from capfst.casing.types import Words
 from capfst.casing.written import SHAPE, written_shapes
 from capfst.text.tokenizer import MARKS, NEWLINE
 
+_SHOWN = 80  # bytes, of which the first words are shown
+
 Buffer = npt.NDArray[np.uint8]
 
 
@@ -27,6 +29,8 @@ class Stretch(NamedTuple):
     """The line in which it begins, from 0."""
     words: int
     """The number of its words."""
+    begins: str
+    """Its first words, as they were."""
 
 
 class Writer(Protocol):
@@ -112,10 +116,13 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
         while last + 1 < len(text.words.starts) and text.words.ends[last + 1] <= end:
             last += 1
         begins = int(text.words.starts[begin])
-        parts += [buf[done : begins - int(np.searchsorted(text.places, begins))]]
+        start = begins - int(np.searchsorted(text.places, begins))
+        parts += [buf[done:start]]
         parts += [text.recased[text.starts[begin] : text.ends[last]]]
         done = end - int(np.searchsorted(text.places, end))
-        stretches.append(Stretch(int((text.words.token_types[:begin] == NEWLINE).sum()), len(within)))
+        words = buf[start : start + _SHOWN].tobytes().decode("utf-8", "ignore").split()
+        line = int((text.words.token_types[:begin] == NEWLINE).sum())
+        stretches.append(Stretch(line, len(within), " ".join(words[:4])))
     return np.concatenate([*parts, buf[done:]]), stretches
 
 

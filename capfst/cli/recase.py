@@ -210,11 +210,11 @@ def recase(
 
 
 def _repaired(stretches: list[Stretch]) -> str:
-    """Describe the stretches that were repaired, and the lines where they begin."""
+    """Describe the stretches that were repaired, and where they begin."""
     words = quantity(sum(stretch.words for stretch in stretches), "word")
-    lines = ", ".join(f"{stretch.line + 1:,}" for stretch in stretches[:_LISTED])
-    more = ", …" if len(stretches) > _LISTED else ""
-    where = f", which begin in line {lines}{more}" if stretches else ""
+    places = [f'line {stretch.line + 1:,} ("{stretch.begins} …")' for stretch in stretches[:_LISTED]]
+    more = ["…"] if len(stretches) > _LISTED else []
+    where = f": {', '.join([*places, *more])}" if stretches else ""
     return f"repaired {words} in {quantity(len(stretches), 'stretch', 'stretches')}{where}"
 
 

@@ -36,6 +36,8 @@ TRANSCRIPT = "transcript"
 WITH_FIELDS = (TEXTS, TRANSCRIPT)
 """Formats whose texts `field` may name."""
 JSON = (".json", ".json3", ".jsonl", ".ndjson")
+_LONG_HEAD = 1 << 20
+"""Bytes that show that JSON is a recognizer's: its segments may follow the whole text."""
 _NAMED = frozenset([".csv", ".tsv", ".parquet", *MARKUPS])  # whose content does not count
 
 
@@ -70,11 +72,11 @@ def reader(name: str, format: str, fields: tuple[str, ...] = ()) -> SpeechReader
 
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
     """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
-    head = head[:PIECE]
     found = recognized(head)
-    with suppress(ValueError):  # not valid JSON, as its reader reports
-        if found == TEXTS and not fields and is_transcript(head.decode(errors="replace")):
-            return TRANSCRIPT
+    for size in (PIECE, _LONG_HEAD) if found == TEXTS and not fields else ():
+        with suppress(ValueError):  # not valid JSON, as its reader reports
+            if is_transcript(head[:size].decode(errors="replace")):
+                return TRANSCRIPT
     return found
 
 
@@ -102,7 +104,12 @@ def _head(path: Path, options: TextOptions) -> bytes:
     """Return the first bytes of a file, as UTF-8; nothing if it cannot be read: its format says so."""
     transcoding = Transcoding(options.encoding, "replace") if options.encoding != UTF8 else None
     try:
-        return next(raw_pieces(path, transcoding=transcoding), b"")
+        head = b""
+        for piece in raw_pieces(path, transcoding=transcoding):
+            head += piece
+            if len(head) >= _LONG_HEAD:
+                break
+        return head
     except (CapfstError, ValueError):
         return b""
 

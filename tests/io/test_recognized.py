@@ -220,6 +220,8 @@ def test_what_is_recognized() -> None:
         assert recognized(text.encode()) == ("json" if text == "{" else None), text
     for text in ('{"text": "new", "tokens": ["new"]}', '[{"text": "new", "words": [{"word": "new"}]}]'):
         assert format_of_text(text.encode()) == "transcript"
+    long = json.dumps({"text": "new york " * 50_000, "segments": [{"text": "new"}]})
+    assert format_of_text(long.encode()) == "transcript"
     for text in ('{"tokens": ["new"]}', '{"text": "new"}', '{"text": "\\x", "words": [{"word": "a"}]}'):
         assert format_of_text(text.encode()) == "json"
 
