@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from capfst.options import ContextOptions, RecaseOptions, TrainOptions
     from capfst.recaser import Candidate, Recased, Recaser, load
+    from capfst.repair import Stretch
     from capfst.search.confidence import Change
     from capfst.stream import Hypothesis, Stream
     from capfst.training.bilingual import TrainedBilingual, train_bilingual
@@ -62,6 +63,7 @@ __all__ = [
     "Recaser",
     "Scores",
     "Stream",
+    "Stretch",
     "TrainOptions",
     "Trained",
     "TrainedBilingual",
@@ -93,6 +95,7 @@ _HOMES = {
     ],
     "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
     "recaser": ["Candidate", "Recased", "Recaser", "load"],
+    "repair": ["Stretch"],
     "search.confidence": ["Change"],
     "stream": ["Hypothesis", "Stream"],
     "training.bilingual": ["TrainedBilingual", "train_bilingual"],
