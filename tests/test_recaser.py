@@ -4,6 +4,7 @@ import inspect
 import io
 import math
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from itertools import islice
@@ -141,6 +142,8 @@ def engines(request, tmp_path_factory) -> list[Recaser]:
 @given(text=texts)
 @example("οδος's ΟΔΟΣ. It's “don’t” X@Y.Z İ\n\nUS")
 @example("aaA")
+@example("A&AMP;")
+@example("&APOS;S@0")
 def test_invariants_of_any_text(engines, text):
     fast, slow = engines
     out = fast(text)
@@ -154,10 +157,16 @@ def test_invariants_of_any_text(engines, text):
     transducer = fast.pipeline.loaded.transducer
     from_lowercase, recased, given = (parts(t, transducer)[0] for t in (fast(lower(text)), out, text))
     for word, other, token in zip(from_lowercase, recased, given, strict=True):
-        is_same = with_dots(word, token) == other
+        is_same = small_entities(with_dots(word, token)) == small_entities(other)
         is_kept = is_camel_case(token) or "&" in token  # an entity, in text that is already tokenized
         assert is_same or (is_kept and other == token)
-    assert parts(out, transducer)[1] == parts(text, transducer)[1]
+    kept = [parts(each, transducer)[1] for each in (out, text)]
+    assert kept[0] == kept[1] or ("&" in text and lower("".join(kept[0])) == lower("".join(kept[1])))
+
+
+def small_entities(text: str) -> str:
+    """Return text whose entities are in lower case: they never change."""
+    return re.sub(r"&#?\w+;", lambda entity: entity[0].lower(), text)
 
 
 ENTITIES = {"&": "&amp;", "'": "&apos;", '"': "&quot;", "<": "&lt;", ">": "&#62;", "[": "&#91;", "]": "&#x5d;"}
