@@ -104,6 +104,7 @@ NAMES: dict[str, Callable[[], object]] = {
     "Candidate": lambda: capfst.load().nbest(LOWER, 2)[0] > capfst.Candidate(0.0, TEXT),
     "Recased": lambda: isinstance(recased := capfst.load().confidence(LOWER), capfst.Recased) and recased.text == TEXT,
     "Change": lambda: all(isinstance(each, capfst.Change) for each in capfst.load().confidence(LOWER).changes),
+    "Stretch": lambda: isinstance(capfst.load().stretches(f"{TEXT}.\n" * 5 + f"{LOWER}\n" * 8)[0], capfst.Stretch),
     "Stream": lambda: (
         isinstance(made := capfst.load().stream(), capfst.Stream) and made.add(LOWER) + made.end() == TEXT
     ),
