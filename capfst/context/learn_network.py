@@ -24,6 +24,7 @@ from capfst.context.network import (
     SPAN,
     Layers,
     Network,
+    begin_hidden,
     layer_shapes,
 )
 from capfst.kernels import inner
@@ -132,14 +133,7 @@ def fill_hidden(
     tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, inputs: F32Array, layers: Layers, hidden: F32Array
 ) -> None:
     """Fill hidden, float32[N_HIDDEN], with h for tokens[t] in a line of this domain, given its inputs."""
-    for k in range(N_HIDDEN):
-        hidden[k] = layers.domains[domain, k]
-    for place in range(PLACES):
-        other = t + place - REACH
-        evidence = place * N_EVIDENCE + min(evidence_in_25(tokens[other].shape_evidence), N_EVIDENCE - 1)
-        decided = place * N_DECISIONS + i64(decisions[other])
-        for k in range(N_HIDDEN):
-            hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]
+    begin_hidden(tokens, decisions, t, domain, layers, hidden)
     for i in range(0, inputs.size, _AT_ONCE):
         x0, x1, x2, x3 = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
         for k in range(N_HIDDEN):

@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
+from capfst.context.lexicon import evidence_in_25
 from capfst.kernels import inner, kernel
 from capfst.kernels.memory import SHORT_COLUMNS
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U16Array, U32Strided, i64, u32, u64
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U8Array, U16Array, U32Strided, i64, u32, u64
 
 REACH = PADDING
 """The largest distance, in tokens, of words whose places are told apart."""
@@ -121,3 +122,16 @@ def gets_network(tokens: TokenArray, t: i64, lead: float) -> bool:
     """Return whether the network corrects the scores of tokens[t], given the lead of the likeliest shape. It says
     nothing of first words, whose capitals training text owes to their position."""
     return (lead < STAGE2_LEAD) & (tokens[t].position > 0)
+
+
+@inner
+def begin_hidden(tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, layers: Layers, hidden: F32Array) -> None:
+    """Fill hidden, float32[N_HIDDEN], with b + Σ_j (A_j + B_j) for tokens[t] in a line of this domain."""
+    for k in range(hidden.size):  # its size is not known to the compiler, which would write out the loop
+        hidden[k] = layers.domains[domain, k]
+    for place in range(PLACES):
+        other = t + place - REACH
+        evidence = place * N_EVIDENCE + min(evidence_in_25(tokens[other].shape_evidence), N_EVIDENCE - 1)
+        decided = place * N_DECISIONS + i64(decisions[other])
+        for k in range(hidden.size):
+            hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]

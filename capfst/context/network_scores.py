@@ -13,17 +13,16 @@ import numpy as np
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import TokenArray
-from capfst.context.lexicon import BEGIN, END, evidence_in_25
+from capfst.context.lexicon import BEGIN, END
 from capfst.context.network import (
     MEAN_UNIT,
-    N_DECISIONS,
-    N_EVIDENCE,
     N_HIDDEN,
     N_INPUTS,
     PLACES,
     REACH,
     SPAN,
     Network,
+    begin_hidden,
 )
 from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, widen
 from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
@@ -118,14 +117,7 @@ def _add_scores(
 ) -> None:
     """Add u_k · h + c_k to the scores z, [N_SHAPES], of tokens[t], whose products are in a row of the sums."""
     layers, hidden, output = network.layers, queue.hidden, network.output
-    for k in range(hidden.size):  # its size is not known to the compiler, which would write out the loop
-        hidden[k] = layers.domains[domain, k]
-    for place in range(PLACES):
-        other = t + place - REACH
-        evidence = place * N_EVIDENCE + min(evidence_in_25(tokens[other].shape_evidence), N_EVIDENCE - 1)
-        decided = place * N_DECISIONS + i64(decisions[other])
-        for k in range(hidden.size):
-            hidden[k] += layers.evidence[evidence, k] + layers.decisions[decided, k]
+    begin_hidden(tokens, decisions, t, domain, layers, hidden)
     first = row * SHORT_COLUMNS
     for column in range(0, N_HIDDEN, SHORT_COLUMNS):
         for k in range(SHORT_COLUMNS):
