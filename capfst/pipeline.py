@@ -31,7 +31,7 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
-from capfst.context.user_costs import add_user_words
+from capfst.context.user_costs import add_user_words, restricted
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
 from capfst.forks import cached
 from capfst.io.alignments import Block, parse
@@ -200,6 +200,11 @@ class Pipeline:
         self.surface(line, words, path, self._context_costs(line, words))
 
     @property
+    def is_written(self) -> bool:
+        """Whether `punctuated_pieces` are the output: their case is not restored, or has been."""
+        return self.options.restore == PUNCTUATION[0] or self.options.repair
+
+    @property
     def pretokenized(self) -> bool:
         """Whether words are separated by white space."""
         return self.loaded.pretokenized
@@ -235,7 +240,7 @@ class Pipeline:
         None: each line is on its own.
         """
         text = self.text(buf, block)
-        if self.options.restore == PUNCTUATION[0] or self.options.repair:
+        if self.is_written:
             return self._as_given(self.words(text.buf), text), buf.data
         words, recased = self._recase_once(text.buf, block, style)
         if self._uses_case(text.buf, style):
@@ -351,10 +356,10 @@ class Pipeline:
         is_context, search = block is None or block.source is None, self.engine.search
         transducer = self.loaded.transducer
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
-        if units is not None:
-            costs = add_user_words(
-                costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context, restricts
-            )
+        if units is not None and restricts and costs.arc_costs is None and not keeps_pruned:
+            costs = restricted(costs, buf, words, units[0], transducer, units[1])
+        elif units is not None:
+            costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
         if self.user_words is None or found is None:
             return costs
         index = self.user_words.index
@@ -428,7 +433,7 @@ class Pipeline:
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
         recased = [
-            memoryview(bytes(piece)) if is_blank(piece) else self.recase(piece, style=of_piece)[1]
+            piece.data if self.is_written or is_blank(piece) else self.recase(piece, style=of_piece)[1]
             for piece, of_piece in self.punctuated_pieces(text, style)
         ]
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))

@@ -303,7 +303,6 @@ def add_user_words(
     search: Search,
     include_pruned: bool,
     prunes: bool,
-    restricts: bool = False,
 ) -> CasingCosts:
     """Return the costs of the casings of a text's words with the entries found in it.
 
@@ -313,27 +312,16 @@ def add_user_words(
         search: that of the engine, which decides on entries of several words with a weight.
         include_pruned: as in `casing_costs`.
         prunes: whether casings are pruned without `include_pruned`.
-        restricts: whether units may take the other forms from their words instead, if no casing has costs.
     """
-    n, symbols = len(words.starts), transducer.symbols
+    n = len(words.starts)
     needs_options = include_pruned or found.is_weighted
-    is_alone = restricts and costs.arc_costs is None and not index.entries.size
-    if is_alone:
-        first_arcs = np.empty(0, np.int64)
-    elif needs_options:
+    if needs_options:
         first_arcs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     else:
         first_arcs = np.empty(n, np.int64)
         _find_arcs(words, found.matches, first_arcs)
-    text = _Text(
-        buf, words, first_arcs, symbols.strings, transducer.pretokenized, INFO,
-        np.empty(index.text.size + 8, np.uint8),
-    )  # fmt: skip
+    text = _text(buf, words, first_arcs, index, transducer)
     shapes = np.full(n, AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
-    copies = Copies(index.text, found.starts, found.ends)
-    if is_alone:
-        _restrict(text, found.matches, index, shapes, copies)
-        return costs._replace(shapes=shapes, copies=_joined(copies, costs.copies))
     arc_costs = np.zeros(int(words.n_forms.sum()), np.float32) if costs.arc_costs is None else costs.arc_costs
     options = costs.options
     if options is None:
@@ -359,8 +347,36 @@ def add_user_words(
             taker.decide(*phrase)
     return costs._replace(
         arc_costs=arc_costs, shapes=shapes, options=options if include_pruned else None,
-        copies=_joined(copies, costs.copies),
+        copies=_joined(Copies(index.text, made.starts, made.ends), costs.copies),
     )  # fmt: skip
+
+
+def restricted(
+    costs: CasingCosts,
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    index: EntryIndex,
+    transducer: Transducer,
+    found: Found,
+) -> CasingCosts:
+    """Return `costs`, which have no costs of arcs, with the entries found in a text, which have no weight: these take
+    the other forms from `words`. The arguments are those of `add_user_words`."""
+    text = _text(buf, words, np.empty(0, np.int64), index, transducer)
+    copies = Copies(index.text, found.starts, found.ends)
+    shapes = np.full(len(words.starts), AS_FORM, np.uint8)
+    _restrict(text, found.matches, index, shapes, copies)
+    return costs._replace(shapes=shapes, copies=_joined(copies, costs.copies))
+
+
+def _text(
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    first_arcs: npt.NDArray[np.int64],
+    index: EntryIndex,
+    transducer: Transducer,
+) -> _Text:
+    scratch = np.empty(index.text.size + 8, np.uint8)
+    return _Text(buf, words, first_arcs, transducer.symbols.strings, transducer.pretokenized, INFO, scratch)
 
 
 def _joined(copies: Copies, others: Copies | None) -> Copies:
