@@ -15,7 +15,6 @@ Prints for each task the seconds of both (medians), and the median, least and la
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import subprocess
@@ -26,6 +25,7 @@ from pathlib import Path
 import click
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
+from bench import Contender, run
 from helpers.markdown import table
 
 from capfst.cli.exit_status import exit_status
@@ -39,7 +39,7 @@ QUICK = 200
 
 
 def installed(revision: str, folder: Path) -> Path:
-    """Install a revision in a folder, unless that was done before; return its Python."""
+    """Install a revision in a folder, unless that was done before; return its command `capfst`."""
     found = subprocess.run(
         ["git", "rev-parse", "--verify", "--short=12", f"{revision}^{{commit}}"],
         cwd=ROOT, capture_output=True, text=True, check=False,
@@ -47,9 +47,9 @@ def installed(revision: str, folder: Path) -> Path:
     if found.returncode:
         raise CapfstError(f"{revision}: git knows no such revision. Use a commit, tag or branch of this repository.")
     place = folder / found.stdout.strip()
-    python = place / "venv" / "bin" / "python"
+    programs = place / "venv" / "bin"
     if (place / "complete").exists():
-        return python
+        return programs / "capfst"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     print(f"installing {revision} …", file=sys.stderr)
@@ -59,10 +59,10 @@ def installed(revision: str, folder: Path) -> Path:
     subprocess.run(["tar", "-x"], cwd=source, input=archive.stdout, check=True)
     subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
     pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", "constraints.txt", "."]
-    subprocess.run([python, *pip], cwd=source, check=True)
+    subprocess.run([programs / "python", *pip], cwd=source, check=True)
     shutil.rmtree(source)
     (place / "complete").touch()
-    return python
+    return programs / "capfst"
 
 
 def tasks(folder: Path, lm: Path | None, marks: Path | None) -> dict[str, tuple[list[str], Path]]:
@@ -83,21 +83,7 @@ def tasks(folder: Path, lm: Path | None, marks: Path | None) -> dict[str, tuple[
     return found
 
 
-def seconds(python: Path, arguments: list[str], text: Path) -> float | None:
-    """Return the processor time of a command on one core; None if it fails."""
-    core = min(os.sched_getaffinity(0))
-    with text.open("rb") as source:
-        process = subprocess.Popen(
-            [python, "-m", "capfst", *arguments],
-            stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=text.parent,
-            preexec_fn=lambda: os.sched_setaffinity(0, [core]),  # noqa: PLW1509
-        )  # fmt: skip
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return None if status else usage.ru_utime + usage.ru_stime
-
-
-def row(name: str, pairs: list[tuple[float, float]]) -> list[str]:
+def row(name: str, pairs: list[list[float]]) -> list[str]:
     """Return a row of the table, given the seconds of REV and of this checkout in each pair."""
     ratios = [now / before for before, now in pairs]
     medians = (f"{statistics.median(side):.3f}" for side in zip(*pairs, strict=True))
@@ -119,7 +105,7 @@ def main(
     revision: str, text: Path, runs: int, only: tuple[str, ...], lm: Path | None, marks: Path | None, work: Path,
     quick: bool,
 ) -> None:  # fmt: skip
-    before, rows = installed(revision, work), []
+    before, now, rows = installed(revision, work), Path(sys.executable).with_name("capfst"), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         lines = b"".join(read_blocks([text])).splitlines(keepends=True)[: QUICK if quick else None]
@@ -130,17 +116,15 @@ def main(
         for name, (arguments, source) in tasks(folder, lm and lm.resolve(), marks and marks.resolve()).items():
             if only and not any(part in name for part in only):
                 continue
-            pairs = []
-            for _ in range(1 if quick else runs + 1):
-                pair = seconds(before, arguments, source), seconds(Path(sys.executable), arguments, source)
-                if pair[1] is None:
-                    raise CapfstError(f"`capfst {' '.join(arguments)}` fails. Run it to see why.")
-                if pair[0] is None:
-                    print(f"{name}: {revision} cannot do this", file=sys.stderr)
-                    break
-                pairs.append((pair[0], pair[1]))
-            else:
-                rows.append(row(name, pairs if quick else pairs[1:]))
+            sides = [Contender(name, [str(program), *arguments]) for program in (before, now)]
+            try:
+                run(sides[0], source, None)
+            except CapfstError:
+                print(f"{name}: {revision} cannot do this", file=sys.stderr)
+                continue
+            run(sides[1], source, None)
+            times = [[run(side, source, None, by_cpu=True)[0] for side in sides] for _ in range(1 if quick else runs)]
+            rows.append(row(name, times))
     print(table(["seconds of processor time", revision, "now", "ratio", "least", "largest"], rows))
 
 

@@ -16,7 +16,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_ratios_are_of_pairs() -> None:
-    assert row("train", [(1.0, 2.0), (2.0, 2.0), (4.0, 2.0)]) == ["train", "2.000", "2.000", "1.000", "0.500", "2.000"]
+    assert row("train", [[1.0, 2.0], [2.0, 2.0], [4.0, 2.0]]) == ["train", "2.000", "2.000", "1.000", "0.500", "2.000"]
 
 
 def test_an_unknown_revision(tmp_path: Path) -> None:
@@ -35,9 +35,9 @@ def test_an_installed_revision_is_compared(tmp_path: Path) -> None:
         pytest.skip("not a repository of git")
     installed = tmp_path / head.stdout.strip()
     (installed / "venv" / "bin").mkdir(parents=True)
-    python = installed / "venv" / "bin" / "python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    program = installed / "venv" / "bin" / "capfst"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m capfst "$@"\n')
+    program.chmod(0o755)
     (installed / "complete").touch()
     text = tmp_path / "text.txt"
     text.write_text("The President of the US met Mr. O'Neill in New York.\n" * 50)
