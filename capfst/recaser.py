@@ -240,11 +240,11 @@ class Recaser:
     def stretches(self, text: str, **options: Any) -> list[Stretch]:
         """Return the stretches of a text that `recaser(text, repair=True)` repairs: for each the line, from 0, the
         number of its words, and the first ones."""
-        pipeline, line = self.pipeline_with({**options, "repair": True}, "stretches"), 0
-        stretches = []
-        for piece, found in pipeline.repaired_pieces(_utf8(text)):
-            stretches += [stretch._replace(line=line + stretch.line) for stretch in found]
-            line += int((piece == ord("\n")).sum())
+        stretches: list[Stretch] = []
+        for _ in self.pipeline_with({**options, "repair": True}, "stretches").recase_blocks(
+            [_utf8(text)], 1, stretches
+        ):
+            pass
         return stretches
 
     def sentences(self, text: str, **options: Any) -> list[str]:

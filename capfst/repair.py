@@ -101,9 +101,11 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
     has_lost = np.isin(states, LOST_MARKS)[text.words_before_marks()]
     if not has_lost.all():
         text = _Written.of(writer, buf, offsets[has_lost], marks[has_lost])
+        if len(text.observed.words) != len(states):  # a mark had changed what a word is
+            states = find(text.observed)
     states[text.starts[text.observed.words] < 0] = KEPT
     edges = np.flatnonzero(np.diff(states != KEPT, prepend=False, append=False))
-    parts, stretches, done = [], [], 0
+    parts, stretches, done, lines = [], [], 0, np.cumsum(text.words.token_types == NEWLINE)
     has_case = text.observed.written != CASELESS
     for first, after in edges.reshape(-1, 2).tolist():
         within = first + np.flatnonzero(has_case[first:after])
@@ -121,8 +123,7 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
         parts += [text.recased[text.starts[begin] : text.ends[last]]]
         done = end - int(np.searchsorted(text.places, end))
         words = buf[start : start + _SHOWN].tobytes().decode("utf-8", "ignore").split()
-        line = int((text.words.token_types[:begin] == NEWLINE).sum())
-        stretches.append(Stretch(line, len(within), " ".join(words[:4])))
+        stretches.append(Stretch(int(lines[begin]), len(within), " ".join(words[:4])))
     return np.concatenate([*parts, buf[done:]]), stretches
 
 
