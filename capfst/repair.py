@@ -109,6 +109,8 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
     has_case = text.observed.written != CASELESS
     for first, after in edges.reshape(-1, 2).tolist():
         within = first + np.flatnonzero(has_case[first:after])
+        if not within.size:  # numbers between lines that cannot be compared
+            continue
         first, after = int(within[0]), int(within[-1]) + 1
         begin, last = int(text.observed.words[first]), int(text.observed.words[after - 1])
         end = int(text.words.ends[last])
