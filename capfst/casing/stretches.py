@@ -27,7 +27,7 @@ KEPT, NO_MARKS_SMALL, NO_MARKS_CAPITALS, SMALL, CAPITALS = range(5)
 LOST_MARKS = NO_MARKS_SMALL, NO_MARKS_CAPITALS
 """The states of words that have lost the marks after them."""
 
-_BEGINS, _ENDS = 6.9, 4.6  # −ln of the probabilities that a stretch begins with a word, and that it ends after one
+_BEGINS, _ENDS = 6.9, 4.6  # −ln P: a stretch begins with one word in 1,000, and ends after one in 100
 
 # Written as, beside the shapes: one letter that is a capital, and may be CAPITALIZED or UPPER; without case.
 _ONE, CASELESS = 4, 5
