@@ -111,11 +111,6 @@ class Pipeline:
             else:
                 self.engine = _engine(options.engine, loaded.lm, starts)
         making.result()
-        # The context's costs are corrected if positions are among what it learned from, but not in models whose words
-        # may have marks or other spellings.
-        corrects = model.symbols.language.restored == "case" and not loaded.pretokenized
-        corrects = corrects and (self.context is None or not self.context.has_gaps)
-        self.corrects_position = self.corrects_names = corrects
         if options.language is not None:
             self.language = self._number_of(options.language)
 
@@ -400,16 +395,10 @@ class Pipeline:
             return CasingCosts()
         begins = self.boundaries.expected(buf, words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
-        costs = casing_costs(
+        return casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
             self.language, self.spellings, given, written,
         )  # fmt: skip
-        if len(words.starts) > 1:  # not for the line of `_load`
-            if self.corrects_position:
-                self.loaded.positional.change(buf, words, costs)
-            if self.corrects_names and self.context is not None and self.loaded.person_names is not None:
-                self.loaded.person_names.change(words, costs, self.loaded.transducer, self.context)
-        return costs
 
     def _written(self, buf: Buffer, words: Words, style: Style | None) -> Written:
         """Return the written case of a text as evidence; of single lines if `style` is None."""

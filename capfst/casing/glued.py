@@ -61,17 +61,6 @@ class FirstWords(NamedTuple):
         return cls(arcs["ilabel"].copy(), arcs["weight"].copy())
 
 
-def word_costs(
-    starts: npt.NDArray[np.int32], costs: npt.NDArray[np.float32], first_words: FirstWords
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return the least cost of a form of each lowercase word, float32[words], in the LM's empty context and after
-    `<s>`; +inf if no form begins a sentence. The arguments are those of `glue`."""
-    words = starts[:-1]
-    begins = np.full(len(words), np.inf, np.float32)
-    np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
-    return np.minimum.reduceat(costs, words - 1), begins
-
-
 def glue(
     symbols: Symbols,
     starts: npt.NDArray[np.int32],
@@ -82,7 +71,9 @@ def glue(
     """Return uint8[V + 1], the bits of each lowercase word at its first label. costs: float32[V], of the labels from 1
     on, in the LM's empty context. starts: the words' first labels, as from symbols.check."""
     words = starts[:-1]
-    frequency, begins = word_costs(starts, costs, first_words)
+    frequency = np.minimum.reduceat(costs, words - 1)  # −ln P of each word: the least of its forms
+    begins = np.full(len(words), np.inf, np.float32)
+    np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
     letter = symbols.data[symbols.offsets[words]]  # a first letter that is not ASCII may be either
     is_capital = (letter >= ord("A")) & (letter <= ord("Z"))
     bits = np.zeros(len(symbols) + 1, np.uint8)

@@ -23,10 +23,9 @@ from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
 from capfst.text.tokenizer import NEWLINE
 
-LM, GAP = "lm", "gap"
-CONTEXT, POSITION, NAMES, SPELLING = "context", "position", "names", "spelling"
+LM, GAP, CONTEXT, SPELLING = "lm", "gap", "context", "spelling"
 DOCUMENT, INPUT, SOURCE, UNITS, WORDS = "document", "input", "source", "units", "words"
-PARTS = (LM, GAP, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
+PARTS = (LM, GAP, CONTEXT, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
 
 Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]
@@ -98,8 +97,6 @@ def _stages(pipeline: Pipeline, block: Block) -> Iterator[tuple[str, Pipeline, B
         (INPUT, pipeline.input_case != "ignore", {"input_case": "ignore"}),
         (DOCUMENT, pipeline.options.document, {"options": replace(pipeline.options, document=False)}),
         (SPELLING, pipeline.spellings is not None, {"spellings": None}),
-        (NAMES, pipeline.context is not None and pipeline.corrects_names, {"corrects_names": False}),
-        (POSITION, pipeline.context is not None and pipeline.corrects_position, {"corrects_position": False}),
         (CONTEXT, pipeline.context is not None, {"context": None}),
     ):
         if is_used:

@@ -23,8 +23,6 @@ from capfst.forks import cached
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
 from capfst.search.boundaries import Boundaries
-from capfst.search.person_names import PersonNames
-from capfst.search.positional import PositionalCapitals
 from capfst.text.abbreviations import listed, of_languages
 from capfst.text.given import read
 
@@ -48,16 +46,6 @@ class LoadedModel:
         languages = self.languages if language is None else [language]
         abbreviations = of_languages(languages, own, self.model.symbols.language.lowering)
         return Boundaries(self.lm, abbreviations, self.transducer, context)
-
-    @cached
-    def positional(self) -> PositionalCapitals:
-        """The words that owe their capital to their position."""
-        return PositionalCapitals.of(self.lm)
-
-    @cached
-    def person_names(self) -> PersonNames | None:
-        """What the model knows of the names of persons; None if it has no context model."""
-        return None if self.context is None else PersonNames.of(self.lm, self.context)
 
     @cached
     def transducer(self) -> Transducer:

@@ -2,7 +2,6 @@
 
 openfst.py is the equation itself, composed and searched by OpenFst. fast.py does the same in kernels: lookup.py (the
 arcs of a state for a word) → lattice.py (lazy composition) → viterbi.py (the best path); nbest.py (the n best paths,
-and the best path through each form) → confidence.py (the log-odds of each change of case). boundaries.py applies the LM
-to the positions where a sentence may begin inside a line. positional.py and person_names.py correct arc costs by what
-the LM and word classes know.
+and the best path through each form) → confidence.py (the log-odds of each change of case). boundaries.py weighs the
+positions where a sentence may begin inside a line.
 """

@@ -184,7 +184,7 @@ def test_the_parts_are_those_of_the_options() -> None:
     recaser = capfst.load()
     line = "anna zelners met Mr. SMITH of apple in new york"
     parts = recaser.explain(line, words={"Zelners": 3.0}).casings[0].parts
-    assert {"lm", "context", "words"} <= {*parts} <= {"lm", "context", "position", "names", "input", "words"}
+    assert {"lm", "context", "words"} <= {*parts} <= {"lm", "gap", "context", "input", "words"}
     assert {*recaser.explain(line, context=False).casings[0].parts} == {"lm"}
     kept = recaser.explain("we saw IT there", input_case="keep").words[2].forms
     assert [form.text for form in kept] == ["IT"]
@@ -201,17 +201,6 @@ def test_a_listed_word_costs_what_its_weight_says() -> None:
     assert after["Visa"].parts["words"] == pytest.approx(-5, abs=1e-5)
     assert after["visa"].parts.get("words", 0) == 0
     assert after["Visa"].parts["context"] == pytest.approx(before["Visa"].parts["context"], abs=1e-5)
-
-
-def test_positional_capitals_have_a_part() -> None:
-    explanation = capfst.load().explain("apple inc my name is john and i live here")
-    my = {form.text: form for form in explanation.words[2].forms}
-    assert my["My"].parts["position"] - my["my"].parts["position"] > 1
-
-
-def test_the_names_next_to_a_word_have_a_part() -> None:
-    explanation = capfst.load().explain("ms smith called")
-    assert {form.text: form.parts["names"] for form in explanation.words[0].forms}["MS"] == pytest.approx(6)
 
 
 def test_a_line_of_a_document_is_explained_with_the_others() -> None:
