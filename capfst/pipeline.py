@@ -44,7 +44,7 @@ from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions
 from capfst.repair import Stretch, repaired
 from capfst.search import fast
-from capfst.search.boundaries import Boundaries
+from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, changes
 from capfst.search.protocol import Engine
 from capfst.system.parallel import map_stream
@@ -393,7 +393,7 @@ class Pipeline:
     ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
-        begins = self.boundaries.expected(buf, words)
+        begins = expected(words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
         return casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,

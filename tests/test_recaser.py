@@ -229,7 +229,7 @@ SENTENCES = {
     "u.s. us": "U.S. us",
     "us us\nus": "US us\nUS",
     "http://it it": "http://it It",
-    "... it": "... it",
+    "... it": "... It",
 }
 
 

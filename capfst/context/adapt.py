@@ -28,7 +28,7 @@ from capfst.context.context_model import (
 )
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.learn import Base, Tables, learn, owned
-from capfst.context.lexicon import BEGIN, LISTED, NO_MARKS, UNSEEN, Lexicon, add_shape_counts, hash_words, word_marks
+from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, add_shape_counts, hash_words, word_marks
 from capfst.context.train import LabeledCorpus, learn_in_turn, raise_listed
 from capfst.corpus.labels import names
 from capfst.fst.symbols import Symbols
@@ -216,7 +216,7 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
         language_counts=known.languages,
         listed=_listed(records["shape_evidence"]),
         language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),
-        marks=word_marks(symbols, starts) if context.has_gaps else NO_MARKS,
+        marks=word_marks(symbols, starts),
     )
 
 

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from capfst.context.learn_network import Learned
 
 PART = "context"
-_FORMATS = 7, 6, 5
-"""This version; that in which a language had only one domain, if there were several; that without a network."""
+_FORMAT = 7
 MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table. The slot holds one of them."""
@@ -121,7 +120,8 @@ class Context(NamedTuple):
         if part is None:
             _refuse_two_files(model)
             return None
-        if part.settings.get("format") not in _FORMATS:
+        is_whole = name != PART or part.settings.get("gaps")
+        if part.settings.get("format") != _FORMAT or not is_whole:
             raise ModelError(
                 f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
                 " it with `context=False`."
@@ -198,7 +198,7 @@ class Context(NamedTuple):
         if network.embeddings.size:
             arrays["network_embeddings"] = network.embeddings
             arrays |= {f"network_{name}": array for name, array in network.layers._asdict().items()}
-        settings = {"format": _FORMATS[0], "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
+        settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         if arrays.pop("has_gaps"):
             settings["gaps"] = True
         if not self.n_languages:

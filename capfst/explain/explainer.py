@@ -35,6 +35,7 @@ from capfst.explain.paths import Arc, Lattice
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Buffer, Pipeline
+from capfst.search.boundaries import expected
 from capfst.search.confidence import variants
 from capfst.text.given import Text
 from capfst.text.tokenizer import NEWLINE
@@ -284,7 +285,7 @@ class _Explainer:
         assert pipeline.context is not None
         begin = int(np.flatnonzero(words.token_types == NEWLINE)[number - 1]) + 1 if number else 0
         chosen = range(begin, begin + len(self.line.words.starts))
-        begins = pipeline.boundaries.expected(text.buf, words)
+        begins = expected(words)
         return contributions(
             pipeline.context, text.buf, words, pipeline.loaded.transducer, begins, pipeline.language, chosen
         )  # fmt: skip

@@ -45,7 +45,7 @@ class LoadedModel:
         user's own. context: the context model, if it is used."""
         languages = self.languages if language is None else [language]
         abbreviations = of_languages(languages, own, self.model.symbols.language.lowering)
-        return Boundaries(self.lm, abbreviations, self.transducer, context)
+        return Boundaries(abbreviations, self.transducer, None if self.pretokenized else context)
 
     @cached
     def transducer(self) -> Transducer:

@@ -5,9 +5,7 @@ word. A period after a word of the kind
 
 * NEVER ends no sentence (*Mr.*, *cf.*);
 * NUMBER ends none before a number (*no. 5*, *vol. iii*), and otherwise like MAY (*he said no.*);
-* MAY ends one if the LM prefers the next word as the first of a sentence (*Inc.*, *etc.*, *a.m.*).
-
-The LM finds the abbreviations that are not listed (search/boundaries.py).
+* MAY ends one if the model prefers the next word as the first of a sentence (*Inc.*, *etc.*, *a.m.*).
 """
 
 from __future__ import annotations

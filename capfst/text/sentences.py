@@ -2,7 +2,7 @@
 space. And find its first word, after what may stand before it (`prefix_end`).
 
 In: the tokens of a text. Out: for each token whether a sentence may begin with it although it is not the first of its
-line. The LM (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
+line. The search (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
 abbreviations also end in a period, and a straight quote may open the next sentence.
 """
 

@@ -13,6 +13,7 @@ from capfst.context.contributions import contributions
 from capfst.context.shape_scores import score
 from capfst.context.tokens import read_words
 from capfst.recaser import Recaser
+from capfst.search.boundaries import expected
 
 REAL = st.sampled_from([*contextual.LINES, *contextual.UNHEARD, *contextual.OTHERS])
 
@@ -21,7 +22,7 @@ def check(recaser: Recaser, text: str, chosen: range | None = None) -> list[dict
     pipeline, buf = recaser.pipeline, np.frombuffer(text.encode(), np.uint8)
     assert pipeline.context is not None
     words = pipeline.words(buf)
-    begins, transducer = pipeline.boundaries.expected(buf, words), pipeline.loaded.transducer
+    begins, transducer = expected(words), pipeline.loaded.transducer
     tokens, lowercaser = read_words(buf, words, begins, pipeline.context, transducer, True, pipeline.language)
     log_p = np.full((len(words.starts), 4), np.nan, np.float32)
     score(buf, words, tokens, lowercaser, pipeline.context, log_p)

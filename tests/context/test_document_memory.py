@@ -18,6 +18,7 @@ from capfst.context.document_memory import RARE, rarity
 from capfst.io import documents as io_documents
 from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
+from capfst.search.boundaries import expected
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower
 
@@ -89,12 +90,12 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
                 found,
                 recaser.pipeline.loaded.transducer,
                 True,
-                begins=recaser.pipeline.boundaries.expected(buf, found),
+                begins=expected(found),
             )
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]
-        hashes, joined = tokens["word_hash"].tolist(), recaser.pipeline.boundaries.expected(buf, found)
+        hashes, joined = tokens["word_hash"].tolist(), expected(found)
         for i in range(len(hashes)):
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None
