@@ -1,9 +1,9 @@
 """Find sentences without white space between them (`he left.she stayed`), and titles without one (`mr.jones`).
 
 In: a text and its words, of which `left.she` is one that the model does not know, like a file name or a method. Out:
-the words, with those replaced by their parts where the model says that these are words: the first part is a frequent
-word, and the second often begins sentences, or the first is an abbreviation and the second a name. After a mark without
-white space (`left!she`), a sentence may begin with such a second word.
+the words, with those replaced by their parts where the model says that these are words: it knows the first part, and
+the second often begins sentences, or the first is an abbreviation and the second a name. After a mark without white
+space (`left!she`), a sentence may begin with such a second word.
 
 The parts are looked up in a text of their own, where spaces separate them.
 """
@@ -24,17 +24,14 @@ from capfst.kernels.types import BoolArray, F32Array, I32Array, I64Array, U8Arra
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
 
-FREQUENT, BEGINS, OFTEN, ABBREVIATION, SMALL, NAME, DOMAIN = 1, 2, 4, 8, 16, 32, 64
-"""Bits of a word: it is frequent; begins sentences; does so often; is an abbreviation; mostly begins with a small
-letter; or with a capital; is the name of a domain as well (`example.in`): then it must begin sentences often, and the
-word before it be in lower case."""
+BEGINS, OFTEN, ABBREVIATION, SMALL, NAME, DOMAIN = 1, 2, 4, 8, 16, 32
+"""Bits of a word that the model knows: it begins sentences; does so often; is an abbreviation; mostly begins with a
+small letter; or with a capital; is the name of a domain as well (`example.in`): then it must begin sentences often, and
+the word before it be in lower case."""
 
-_FREQUENT = 12.5
-_BEGINS = 7.5
-_SELDOM_BEGINS = 9.0
+_BEGINS = 8.0
 _OFTEN_BEGINS = 5.6
-"""−ln P: of a frequent word; of a word that begins sentences, of one that does so more often than it occurs elsewhere,
-and of one that is a domain as well. Names of methods are well above, and *mary* is below."""
+"""−ln P of a word that begins sentences, and of one that is a domain as well. Most names of methods are above."""
 _DOMAINS = (
     "ac ad ae ag ai al am an as at au az ba be bg bi by ca cc cd ch ci cl cm cn co cr cz de dj dk do ec ee es eu fi fm"
     " fr ge gg gl gr hk hr hu ie il im in io is it jp ke kr la li lt lu lv ly ma me mk mn ms mx my na ne ng nl no nu nz"
@@ -64,21 +61,19 @@ class FirstWords(NamedTuple):
 def glue(
     symbols: Symbols,
     starts: npt.NDArray[np.int32],
-    costs: npt.NDArray[np.float32],
     first_words: FirstWords,
     abbreviations: Iterable[str],
 ) -> npt.NDArray[np.uint8]:
-    """Return uint8[V + 1], the bits of each lowercase word at its first label. costs: float32[V], of the labels from 1
-    on, in the LM's empty context. starts: the words' first labels, as from symbols.check."""
+    """Return uint8[V + 1], the bits of each lowercase word at its first label. starts: the words' first labels,
+    as from symbols.check."""
     words = starts[:-1]
-    frequency = np.minimum.reduceat(costs, words - 1)  # −ln P of each word: the least of its forms
     begins = np.full(len(words), np.inf, np.float32)
     np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
     letter = symbols.data[symbols.offsets[words]]  # a first letter that is not ASCII may be either
     is_capital = (letter >= ord("A")) & (letter <= ord("Z"))
     bits = np.zeros(len(symbols) + 1, np.uint8)
-    bits[words] = FREQUENT * (frequency <= _FREQUENT) + SMALL * ~is_capital + NAME * (is_capital | (letter > 127))
-    bits[words[(begins <= _BEGINS) | ((begins <= _SELDOM_BEGINS) & (begins < frequency))]] |= BEGINS
+    bits[words] = SMALL * ~is_capital + NAME * (is_capital | (letter > 127))
+    bits[words[begins <= _BEGINS]] |= BEGINS
     bits[words[begins <= _OFTEN_BEGINS]] |= OFTEN
     for bit, these in ((DOMAIN, _DOMAINS.split()), (ABBREVIATION, abbreviations)):
         for word in these:
@@ -154,7 +149,7 @@ def _are_words(parts: Words, begin: i64, end: i64, bits: U8Array) -> bool:
         before, after = bits[parts.first_labels[i]], bits[parts.first_labels[i + 2]]
         is_domain = after & DOMAIN != 0
         begins = after & OFTEN != 0 and before & SMALL != 0 if is_domain else after & BEGINS != 0
-        is_sentence = before & FREQUENT != 0 and begins
+        is_sentence = before != 0 and begins
         is_name = before & ABBREVIATION != 0 and after & NAME != 0 and not is_domain
         if not (is_sentence or is_name):
             return False

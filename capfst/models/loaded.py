@@ -61,10 +61,7 @@ class LoadedModel:
     def _glue(self) -> npt.NDArray[np.uint8]:
         """Return what each word may be among glued ones, as casing/glued.py has it."""
         model, symbols = self.model, self.model.symbols
-        unigrams = model.arcs["weight"][: len(symbols) - 1]
-        return glue(
-            symbols, model.starts, unigrams, FirstWords.of(model), listed(self.languages, symbols.language.lowering)
-        )
+        return glue(symbols, model.starts, FirstWords.of(model), listed(self.languages, symbols.language.lowering))
 
     @cached
     def context(self) -> Context | None:

@@ -9,7 +9,6 @@ from capfst.casing.glued import (
     ABBREVIATION,
     BEGINS,
     DOMAIN,
-    FREQUENT,
     NAME,
     OFTEN,
     SMALL,
@@ -92,21 +91,18 @@ def test_words_do_not_depend_on_case(recaser: Recaser, parts, rng) -> None:
 
 
 def test_bits() -> None:
-    words = ["left", "she", "mr", "Mr", "Jones", "in", "it", "seldom"]
+    words = ["left", "she", "mr", "Mr", "Jones", "in", "it"]
     symbols = Symbols.from_words(sorted(words, key=lambda word: (word.lower(), word)))
     starts = check(symbols)
-    costs = np.array([20 if symbols[label] == "seldom" else 9 for label in range(1, len(symbols))], np.float32)
     label = {word: k for k, word in enumerate(symbols)}
-    first = {"she": 9.5, "in": 7, "it": 5, "left": 8.9, "seldom": 8.9}
+    first = {"she": 9.5, "in": 7, "it": 5, "left": 7.9}
     order = sorted(first, key=label.__getitem__)
     arcs = FirstWords(
         np.array([label[word] for word in order], np.int32), np.array([first[word] for word in order], np.float32)
     )
-    bits = glue(symbols, starts, costs, arcs, ["mr", "none"])
+    bits = glue(symbols, starts, arcs, ["mr", "none"])
     expected = {
-        "left": FREQUENT | SMALL | BEGINS, "she": FREQUENT | SMALL, "Mr": FREQUENT | NAME | ABBREVIATION,
-        "Jones": FREQUENT | NAME, "in": FREQUENT | SMALL | DOMAIN | BEGINS,
-        "it": FREQUENT | SMALL | DOMAIN | BEGINS | OFTEN,
-        "seldom": SMALL | BEGINS,
+        "left": SMALL | BEGINS, "she": SMALL, "Mr": NAME | ABBREVIATION, "Jones": NAME,
+        "in": SMALL | DOMAIN | BEGINS, "it": SMALL | DOMAIN | BEGINS | OFTEN,
     }  # fmt: skip
     assert {word: bits[label[word]] for word in expected} == expected
