@@ -300,8 +300,8 @@ class TrainOptions(_Validated):
     )
     max_words: int | None = option(
         None,
-        "Keep this many of the most frequent surface forms and those in word lists; map the others to <unk>."
-        "  [default: keep all]",
+        "Keep this many of the most frequent surface forms, names in mixed case such as PyTorch, and those in word"
+        " lists; map the others to <unk>.  [default: keep all]",
         least=1,
         group=VOCABULARY,
     )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import shapes
+from capfst.casing.shapes import Shape, shapes
 from capfst.corpus.first_words import (
     AFTER_MARK,
     BEFORE_NAME,
@@ -53,6 +53,10 @@ ABBREVIATION = 0.2
 average word before the end of a line or a position where a sentence may begin. Its lines are counted as one more,
 except for capitalized words of up to SHORT bytes, such as Mr and Prof."""
 SHORT = 4
+MIXED_COUNT, MIXED_SHARE = 2, 0.25
+"""The least number of occurrences of a name in mixed case, and the least share among those of its word."""
+MIXED_RARE = 20
+"""Lists with frequencies have names in mixed case whose words occur less often than this in the text."""
 
 _NOT_COUNTED = np.zeros(0, np.int64)
 
@@ -417,7 +421,7 @@ def restricted(
     frequency: npt.NDArray[np.float64] | None = None,
 ) -> Restricted:
     """Keep the forms that occur at least `min_count` times, at most the `max_words` most frequent of them; and all
-    forms in word lists without frequencies.
+    names in mixed case, and forms in word lists without frequencies.
 
     starts: the words' first labels, as from symbols.check. frequency: of each label, instead of its count.
     """
@@ -425,7 +429,8 @@ def restricted(
     kept = np.flatnonzero(counts >= min_count)
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-(counts if frequency is None else frequency)[kept], kind="stable")][:max_words]
-    kept = np.union1d(kept, np.unique(np.concatenate([np.zeros(1, np.uint32), *listed]))[1:]).astype(np.int64)
+    kept = np.unique(np.concatenate([kept, _mixed_names(vocabulary, starts, min_count), *listed]).astype(np.int64))
+    kept = kept[kept > 0]  # in `listed`, 0 is the end of an entry
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
     counts = counts.copy()
@@ -444,6 +449,24 @@ def restricted(
         [],
     )
     return Restricted(left, new_labels, old_labels)
+
+
+def _mixed_names(vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int) -> npt.NDArray[np.int64]:
+    """Return the labels of forms in mixed case (iPadOS, McKinsey), which no rule spells reliably: those that make up
+    MIXED_SHARE of the occurrences of their word in the text or, if it is rare there, in a list with frequencies."""
+    symbols, counts, _, _, frequencies = vocabulary
+    word_of = np.searchsorted(starts, np.arange(len(counts)), "right")
+
+    def are_usual(occurrences: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.bool_]:
+        of_word = np.bincount(word_of, occurrences)[word_of]
+        return (occurrences >= least) & (occurrences >= MIXED_SHARE * of_word)
+
+    kept = are_usual(counts, max(MIXED_COUNT, min_count))
+    is_rare = np.bincount(word_of, counts)[word_of] < MIXED_RARE
+    for each in frequencies:
+        listed = np.bincount(each.labels, each.occurrences, len(counts)).astype(np.int64)
+        kept |= is_rare & are_usual(listed, 1)
+    return np.flatnonzero(kept & (shapes(symbols) == Shape.MIXED))
 
 
 def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -> Symbols:
