@@ -57,6 +57,8 @@ MIXED_COUNT, MIXED_SHARE = 2, 0.25
 """The least number of occurrences of a name in mixed case, and the least share among those of its word."""
 MIXED_RARE = 20
 """Lists with frequencies have names in mixed case whose words occur less often than this in the text."""
+SLIP_SHARE = 0.002
+"""A form in mixed case with a smaller share of the occurrences of its word is a slip: THe."""
 
 _NOT_COUNTED = np.zeros(0, np.int64)
 
@@ -420,16 +422,17 @@ def restricted(
     max_words: int | None,
     frequency: npt.NDArray[np.float64] | None = None,
 ) -> Restricted:
-    """Keep the forms that occur at least `min_count` times, at most the `max_words` most frequent of them; and all
-    names in mixed case, and forms in word lists without frequencies.
+    """Keep the forms that occur at least `min_count` times and are no slips, at most the `max_words` most frequent of
+    them; and all names in mixed case, and forms in word lists without frequencies.
 
     starts: the words' first labels, as from symbols.check. frequency: of each label, instead of its count.
     """
     symbols, counts, unknown, listed, _ = vocabulary
-    kept = np.flatnonzero(counts >= min_count)
+    are_names, are_slips = _mixed_case(vocabulary, starts, min_count)
+    kept = np.flatnonzero((counts >= min_count) & ~are_slips)
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-(counts if frequency is None else frequency)[kept], kind="stable")][:max_words]
-    kept = np.unique(np.concatenate([kept, _mixed_names(vocabulary, starts, min_count), *listed]).astype(np.int64))
+    kept = np.unique(np.concatenate([kept, np.flatnonzero(are_names), *listed]).astype(np.int64))
     kept = kept[kept > 0]  # in `listed`, 0 is the end of an entry
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
@@ -451,22 +454,25 @@ def restricted(
     return Restricted(left, new_labels, old_labels)
 
 
-def _mixed_names(vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int) -> npt.NDArray[np.int64]:
-    """Return the labels of forms in mixed case (iPadOS, McKinsey), which no rule spells reliably: those that make up
-    MIXED_SHARE of the occurrences of their word in the text or, if it is rare there, in a list with frequencies."""
+def _mixed_case(
+    vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return bool[V + 1], bool[V + 1]: the names in mixed case (iPadOS, McKinsey), which no rule spells reliably; and
+    the slips (THe). Names make up MIXED_SHARE of the occurrences of their word in the text or, if it is rare there, in
+    a list with frequencies; slips less than SLIP_SHARE."""
     symbols, counts, _, _, frequencies = vocabulary
     word_of = np.searchsorted(starts, np.arange(len(counts)), "right")
 
-    def are_usual(occurrences: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.bool_]:
-        of_word = np.bincount(word_of, occurrences)[word_of]
-        return (occurrences >= least) & (occurrences >= MIXED_SHARE * of_word)
+    def of_word(occurrences: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return np.bincount(word_of, occurrences)[word_of]
 
-    kept = are_usual(counts, max(MIXED_COUNT, min_count))
-    is_rare = np.bincount(word_of, counts)[word_of] < MIXED_RARE
+    total = of_word(counts)
+    are_names = (counts >= max(MIXED_COUNT, min_count)) & (counts >= MIXED_SHARE * total)
     for each in frequencies:
         listed = np.bincount(each.labels, each.occurrences, len(counts)).astype(np.int64)
-        kept |= is_rare & are_usual(listed, 1)
-    return np.flatnonzero(kept & (shapes(symbols) == Shape.MIXED))
+        are_names |= (total < MIXED_RARE) & (listed > 0) & (listed >= MIXED_SHARE * of_word(listed))
+    is_mixed = shapes(symbols) == Shape.MIXED
+    return is_mixed & are_names, is_mixed & ~are_names & (counts < SLIP_SHARE * total)
 
 
 def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -> Symbols:

@@ -31,8 +31,11 @@ from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
     ABBREVIATION,
     COMPOUND_COUNT,
+    MIXED_COUNT,
+    MIXED_SHARE,
     RESERVED,
     SHORT,
+    SLIP_SHARE,
     IdStreams,
     build_vocabulary,
     restricted,
@@ -122,18 +125,14 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
     counts = Counter(word for word in words if word not in (None, UNKNOWN))
     ties = sorted({*counts, UNKNOWN}, key=lambda word: (word == lower_bytes(word), word), reverse=True)
     tied = {word: i for i, word in enumerate(ties)}
-    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))[:max_words]
-    known = {UNKNOWN, *(word for word in frequent if counts[word] >= min_count)}
-    if max_words is not None:
-        shape = shape_by_form([*counts])
-        of_word = Counter[bytes]()
-        for word, count in counts.items():
-            of_word[lower_bytes(word)] += count
-        known |= {
-            word
-            for word, count in counts.items()
-            if shape[word] == Shape.MIXED and count >= max(2, min_count) and 4 * count >= of_word[lower_bytes(word)]
-        }
+    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))
+    frequent = [word for word in frequent if counts[word] >= min_count]
+    shape, of_word = shape_by_form(frequent), Counter[bytes]()
+    for word, count in counts.items():
+        of_word[lower_bytes(word)] += count
+    share = {word: counts[word] / of_word[lower_bytes(word)] for word in frequent if shape[word] == Shape.MIXED}
+    names = {word for word in share if counts[word] >= MIXED_COUNT and share[word] >= MIXED_SHARE}
+    known = {UNKNOWN, *names, *[word for word in frequent if share.get(word, 1) >= SLIP_SHARE][:max_words]}
     words = [word if word is None or word in known else UNKNOWN for word in words]
     counts = Counter(words)
     forms = sorted(known, key=lambda word: (lower_bytes(word), -counts[word], tied[word]))
