@@ -464,7 +464,7 @@ def _mixed_case(
     word_of = np.searchsorted(starts, np.arange(len(counts)), "right")
 
     def of_word(occurrences: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        return np.bincount(word_of, occurrences)[word_of]
+        return np.bincount(word_of, occurrences).astype(np.float64)[word_of]
 
     total = of_word(counts)
     are_names = (counts >= max(MIXED_COUNT, min_count)) & (counts >= MIXED_SHARE * total)
