@@ -300,8 +300,8 @@ class TrainOptions(_Validated):
     )
     max_words: int | None = option(
         None,
-        "Keep this many of the most frequent surface forms and those in word lists; map the others to <unk>."
-        "  [default: keep all]",
+        "Keep this many of the most frequent surface forms, names in mixed case such as PyTorch, and those in word"
+        " lists; map the others to <unk>.  [default: keep all]",
         least=1,
         group=VOCABULARY,
     )
@@ -316,7 +316,8 @@ class TrainOptions(_Validated):
     )
     max_ngrams: int | None = option(
         None,
-        "Prune by entropy (Stolcke 1998) to at most this many n-grams over all orders.  [default: no pruning]",
+        "Prune by entropy (Stolcke 1998), weighed by how ambiguous the case of the words is, to at most this many"
+        " n-grams over all orders.  [default: no pruning]",
         least=1,
         group=LM,
     )

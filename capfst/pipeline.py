@@ -26,7 +26,7 @@ from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
 from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import has_become_title, has_capital, has_lost_contrast, keep_written, written_shapes
+from capfst.casing.written import has_become_title, has_capital, has_lost_contrast, keep_written, written_evidence
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -406,7 +406,7 @@ class Pipeline:
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None
-        shapes = written_shapes(buf, words, self.loaded.pretokenized)
+        shapes = written_evidence(buf, words, self.loaded.model.symbols, self.loaded.pretokenized)
         return Written.of(shapes, noise.evidence, NO_STYLE if style is None else style.counts)
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:

@@ -110,7 +110,6 @@ def mixing(language: str = DEFAULT) -> Fst:
         pynini.cross("mc", "Mc") + name,
         pynini.compose(_some(LETTER, 2, 4), upper) + "s",  # APIs
         pynini.cross("mac", "Mac") + capitalized(_some(LETTER, 3)),  # MacArthur
-        pynini.union("i", "e") + capitalized(CONSONANT + _some(LETTER, 2)),  # iTunes
         part,
     )
 

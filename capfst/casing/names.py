@@ -258,8 +258,6 @@ def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spellin
         return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
     if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
         return put(word, start, size, none, start, start + 3, out, j, spelling)
-    if letters >= 4 and (word[0] == _E or word[0] == _I) and _consonant(word[1]):
-        return put(word, start, size, none, start + 1, NOWHERE, out, j, spelling)
     return _put_part(word, start, size, out, j, spelling)
 
 

@@ -29,6 +29,7 @@ _NEWLINE = ord("\n")
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
 _AT_ONCE = 64  # bytes
+_SMALL_S = ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
@@ -101,6 +102,19 @@ def written_shapes(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool)
 
 
 @inner
+def _is_slip(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the word has two capitals and then small letters, as in THe; DVDs are a plural."""
+    letters, code, i = 0, 0, start
+    while i < end:
+        code, i = decode(buf, i, end)
+        flags = info[code]
+        if flags & IS_CASED == 0 or _is_capital(flags) != (letters < 2):
+            return False
+        letters += 1
+    return letters > 3 or (letters == 3 and code != _SMALL_S)
+
+
+@inner
 def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64) -> bool:
     """Return whether the surface form data[form:form_end] is the word buf[start:end], case included: the LM writes its
     digits as 0 and its apostrophes as '."""
@@ -115,6 +129,28 @@ def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, for
             return False
         form += 1
     return form == form_end and start == end
+
+
+@kernel
+def _ignore_slips(buf: U8Array, words: Words, data: U8Array, offsets: I64Array, info: U8Array, shapes: U8Array) -> None:
+    for i in range(shapes.size):
+        start, end, label = words.starts[i], words.ends[i], words.first_labels[i]
+        if shapes[i] & SHAPE != Shape.MIXED or words.n_forms[i] == 0 or not _is_slip(buf, start, end, info):
+            continue
+        is_known = False
+        for form in range(label, label + words.n_forms[i]):
+            is_known = is_known or is_written(buf, start, end, data, offsets[form], offsets[form + 1])
+        if not is_known:
+            shapes[i] += Shape.CASELESS - Shape.MIXED
+
+
+def written_evidence(
+    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, pretokenized: bool
+) -> npt.NDArray[np.uint8]:
+    """Return `written_shapes`, with CASELESS for slips (THe) of words that the model knows, which are no evidence."""
+    shapes = written_shapes(buf, words, pretokenized)
+    _ignore_slips(buf, words, symbols.data, symbols.offsets, INFO, shapes)
+    return shapes
 
 
 @inner

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import shapes
+from capfst.casing.shapes import Shape, shapes
 from capfst.corpus.first_words import (
     AFTER_MARK,
     BEFORE_NAME,
@@ -53,6 +53,12 @@ ABBREVIATION = 0.2
 average word before the end of a line or a position where a sentence may begin. Its lines are counted as one more,
 except for capitalized words of up to SHORT bytes, such as Mr and Prof."""
 SHORT = 4
+MIXED_COUNT, MIXED_SHARE = 2, 0.25
+"""The least number of occurrences of a name in mixed case, and the least share among those of its word."""
+MIXED_RARE = 20
+"""Lists with frequencies have names in mixed case whose words occur less often than this in the text."""
+SLIP_SHARE = 0.002
+"""A form in mixed case with a smaller share of the occurrences of its word is a slip: THe."""
 
 _NOT_COUNTED = np.zeros(0, np.int64)
 
@@ -416,16 +422,18 @@ def restricted(
     max_words: int | None,
     frequency: npt.NDArray[np.float64] | None = None,
 ) -> Restricted:
-    """Keep the forms that occur at least `min_count` times, at most the `max_words` most frequent of them; and all
-    forms in word lists without frequencies.
+    """Keep the forms that occur at least `min_count` times and are no slips, at most the `max_words` most frequent of
+    them; and all names in mixed case, and forms in word lists without frequencies.
 
     starts: the words' first labels, as from symbols.check. frequency: of each label, instead of its count.
     """
     symbols, counts, unknown, listed, _ = vocabulary
-    kept = np.flatnonzero(counts >= min_count)
+    are_names, are_slips = _mixed_case(vocabulary, starts, min_count)
+    kept = np.flatnonzero((counts >= min_count) & ~are_slips)
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-(counts if frequency is None else frequency)[kept], kind="stable")][:max_words]
-    kept = np.union1d(kept, np.unique(np.concatenate([np.zeros(1, np.uint32), *listed]))[1:]).astype(np.int64)
+    kept = np.unique(np.concatenate([kept, np.flatnonzero(are_names), *listed]).astype(np.int64))
+    kept = kept[kept > 0]  # in `listed`, 0 is the end of an entry
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
     counts = counts.copy()
@@ -444,6 +452,27 @@ def restricted(
         [],
     )
     return Restricted(left, new_labels, old_labels)
+
+
+def _mixed_case(
+    vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return bool[V + 1], bool[V + 1]: the names in mixed case (iPadOS, McKinsey), which no rule spells reliably; and
+    the slips (THe). Names make up MIXED_SHARE of the occurrences of their word in the text or, if it is rare there, in
+    a list with frequencies; slips less than SLIP_SHARE."""
+    symbols, counts, _, _, frequencies = vocabulary
+    word_of = np.searchsorted(starts, np.arange(len(counts)), "right")
+
+    def of_word(occurrences: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return np.bincount(word_of, occurrences).astype(np.float64)[word_of]
+
+    total = of_word(counts)
+    are_names = (counts >= max(MIXED_COUNT, min_count)) & (counts >= MIXED_SHARE * total)
+    for each in frequencies:
+        listed = np.bincount(each.labels, each.occurrences, len(counts)).astype(np.int64)
+        are_names |= (total < MIXED_RARE) & (listed > 0) & (listed >= MIXED_SHARE * of_word(listed))
+    is_mixed = shapes(symbols) == Shape.MIXED
+    return is_mixed & are_names, is_mixed & ~are_names & (counts < SLIP_SHARE * total)
 
 
 def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -> Symbols:

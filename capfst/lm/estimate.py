@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -37,7 +37,8 @@ class EstimationOptions:
     cutoffs: as lmplz's --prune: numbers per order, none less than the one before, the first 0, the last also for all
     higher orders. max_ngrams: the maximal number of n-grams of all orders. threshold: the least score (prune.py) of
     n-grams that are kept. memory: bytes that the estimation may use besides the labels; beyond that, data between
-    stages goes to temporary files in the folder `tmp`. threads: all cores if None.
+    stages goes to temporary files in the folder `tmp`. threads: all cores if None. ambiguity: float32[words + 1], of
+    each word, by which prune.py weighs scores.
     """
 
     cutoffs: tuple[int, ...] = ()
@@ -46,6 +47,7 @@ class EstimationOptions:
     memory: int | None = None
     tmp: str | os.PathLike[str] | None = None
     threads: int | None = None
+    ambiguity: npt.NDArray[np.float32] | None = field(default=None, compare=False)
 
     @property
     def pruning(self) -> bool:
@@ -138,7 +140,7 @@ def acceptor(
             yield Acceptor(unpruned.states, unpruned.arcs, unpruned.start, unpruned.ngrams, unpruned.chunks)
             return
         del unpruned
-        levels = Pruner(estimator, options.max_ngrams, options.threshold).run()
+        levels = Pruner(estimator, options.max_ngrams, options.threshold, options.ambiguity).run()
     yield lay_out(levels)
 
 
@@ -147,4 +149,4 @@ def estimate(
 ) -> list[Level]:
     """Return the levels (levels.py) of the same model."""
     with _counted(labels, words, order, options) as estimator:
-        return Pruner(estimator, options.max_ngrams, options.threshold).run()
+        return Pruner(estimator, options.max_ngrams, options.threshold, options.ambiguity).run()

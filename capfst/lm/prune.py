@@ -9,6 +9,8 @@ relative frequency in the corpus, not the product of its words' probabilities: t
 estimated for backing off and are not frequencies (Chelba et al. 2010). The context's count is discounted like an
 n-gram's: a context seen once is expected less often.
 
+What matters is the case of words, so the score is multiplied by how ambiguous that of the last two words is.
+
 A context also takes space, which is freed only with the last of its n-grams. So the score of an n-gram is at most the
 total score of the best n-grams of its context, per unit of the space of these n-grams and the context.
 
@@ -121,8 +123,16 @@ def _add_to_histogram(scores: U32Strided, histogram: I64Array) -> None:
 class Pruner:
     """Compute the levels of the pruned model from the contexts of an unpruned one."""
 
-    def __init__(self, estimator: Estimator, max_ngrams: int | None, threshold: float | None) -> None:
+    def __init__(
+        self,
+        estimator: Estimator,
+        max_ngrams: int | None,
+        threshold: float | None,
+        ambiguity: npt.NDArray[np.float32] | None = None,
+    ) -> None:
+        """ambiguity: float32[words + 1], of the case of each word; None: scores are not weighed."""
         self.estimator = estimator
+        self.ambiguity = ambiguity
         self.max_ngrams, self.threshold = max_ngrams, threshold
         self.pruning = max_ngrams is not None or threshold is not None
         self.counts = estimator.counts
@@ -159,6 +169,9 @@ class Pruner:
         grams = contexts.grams
         score = np.empty(len(grams), np.float32)
         _score(contexts, self._expected(contexts) / self.total, score)
+        if self.ambiguity is not None:
+            before = contexts.node if contexts.order == 2 else contexts.suffix
+            score *= self.ambiguity[grams[:, WORD]] + np.repeat(self.ambiguity[before], contexts.size)
         # A context of several words is an n-gram itself, which can be dropped with its last n-gram.
         _spread_context_size(contexts.size, _STATE + (contexts.order > 2), score)
         rows = np.empty((len(grams), 6), np.uint32)

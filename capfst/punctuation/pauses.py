@@ -1,7 +1,7 @@
 """The pause after a word is evidence for a mark: it adds to the mark's score in proportion to its logarithm.
 
 A pause of p seconds adds w ln((p + SOFT) / (USUAL + SOFT)), with a weight w for commas and another for periods and
-question marks. scripts/experiments/restored_punctuation.py learns the weights from the words and times of recognizers.
+question marks. scripts/experiments/punctuation.py learns the weights from the words and times of recognizers.
 """
 
 from __future__ import annotations

@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 
     from capfst.lm.estimate import Acceptor
 
+_LEAST_AMBIGUITY = 0.01
+
 _log = logging.getLogger(__name__)
 
 
@@ -420,14 +422,23 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     if memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
         memory -= memory // 16 + max(0, resident() - PROGRAM)
     estimation = EstimationOptions(
-        options.cutoffs, options.max_ngrams, options.prune_threshold, memory, options.tmp, job.threads
-    )
+        options.cutoffs, options.max_ngrams, options.prune_threshold, memory, options.tmp, job.threads,
+        _ambiguity(text) if options.prune_threshold is None else None,  # the threshold is in nats
+    )  # fmt: skip
     space = 4 * size + temporary_space(n_words, size, options.order, estimation)
     free = shutil.disk_usage(job.store.folder).free
     _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", job.store.folder, space / 1e9, free / 1e9)
     if space > free:
         _log.warning("%s: the disk may be too small. Choose another with `tmp`, or raise `memory`.", job.store.folder)
     return acceptor(text.labels.countable, n_words, options.order, estimation)
+
+
+def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:
+    """Return float32[V + 1]: how ambiguous the case of each surface form's word is: the share of its occurrences in
+    other forms than the most frequent one, from _LEAST_AMBIGUITY on."""
+    counts, first = text.vocabulary.counts[1:], text.starts[:-1] - 1
+    of_word = 1 - (np.maximum.reduceat(counts, first) + 0.5) / (np.add.reduceat(counts, first) + 1)
+    return np.append(0, np.repeat(of_word, np.diff(text.starts)) + _LEAST_AMBIGUITY).astype(np.float32)
 
 
 def write(

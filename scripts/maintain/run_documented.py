@@ -55,7 +55,7 @@ BRIEF_WITHOUT = {
     "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
     "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
     "multilingual.py": "left out: it trains seven models; a test runs it",
-    "punctuation.py": "left out: it trains networks and log-linear models; tests run it",
+    "punctuation.py": "left out: it takes minutes; a test runs it",
 }
 """Commands that `--brief` leaves out, as patterns, and why."""
 SECONDS = 1200  # that a command may take

@@ -205,7 +205,7 @@ def test_another_form_than_the_first_is_not_written_in_a_shape():
     [
         ("us x\n“us", Shape.LOWER, "Us x\n“Us"),
         ("us x\n“us", Shape.UPPER, "US X\n“US"),
-        ("itunes x", Shape.MIXED, "iTunes X"),
+        ("mcdonald x", Shape.MIXED, "McDonald X"),
         ("Itunes X", Shape.LOWER, "Itunes x"),
     ],
 )

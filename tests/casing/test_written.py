@@ -7,7 +7,7 @@ import pytest
 
 import capfst
 from capfst.casing.shapes import Shape
-from capfst.casing.written import HAS_SMALL, MAY_BEGIN, has_lost_contrast, written_shapes
+from capfst.casing.written import HAS_SMALL, MAY_BEGIN, has_lost_contrast, written_evidence, written_shapes
 from capfst.exceptions import OptionError
 from capfst.recaser import Recaser, load
 
@@ -41,6 +41,20 @@ def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
 def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
     buf = np.frombuffer(text.encode(), np.uint8)
     assert written_shapes(buf, recaser.pipeline.loaded.transducer.words(buf), False).tolist() == shapes
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("we THe", [LOWER | SMALL | FIRST, CASELESS | SMALL]),
+        ("NEw YOrk SAw", [CASELESS | SMALL | FIRST, CASELESS | SMALL, CASELESS | SMALL]),
+        ("see IPads", [LOWER | SMALL | FIRST, CASELESS | SMALL]),
+        ("see NEW nEw UNknown ALs THE", [LOWER | SMALL | FIRST, UPPER, *[MIXED | SMALL] * 3, UPPER]),
+    ],
+)
+def test_slips_are_no_evidence(recaser: Recaser, text: str, shapes: list[int]) -> None:
+    buf, transducer = np.frombuffer(text.encode(), np.uint8), recaser.pipeline.loaded.transducer
+    assert written_evidence(buf, transducer.words(buf), transducer.symbols, False).tolist() == shapes
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,11 @@ from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
     ABBREVIATION,
     COMPOUND_COUNT,
+    MIXED_COUNT,
+    MIXED_SHARE,
     RESERVED,
     SHORT,
+    SLIP_SHARE,
     IdStreams,
     build_vocabulary,
     restricted,
@@ -122,8 +125,14 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
     counts = Counter(word for word in words if word not in (None, UNKNOWN))
     ties = sorted({*counts, UNKNOWN}, key=lambda word: (word == lower_bytes(word), word), reverse=True)
     tied = {word: i for i, word in enumerate(ties)}
-    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))[:max_words]
-    known = {UNKNOWN, *(word for word in frequent if counts[word] >= min_count)}
+    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))
+    frequent = [word for word in frequent if counts[word] >= min_count]
+    shape, of_word = shape_by_form(frequent), Counter[bytes]()
+    for word, count in counts.items():
+        of_word[lower_bytes(word)] += count
+    share = {word: counts[word] / of_word[lower_bytes(word)] for word in frequent if shape[word] == Shape.MIXED}
+    names = {word for word in share if counts[word] >= MIXED_COUNT and share[word] >= MIXED_SHARE}
+    known = {UNKNOWN, *names, *[word for word in frequent if share.get(word, 1) >= SLIP_SHARE][:max_words]}
     words = [word if word is None or word in known else UNKNOWN for word in words]
     counts = Counter(words)
     forms = sorted(known, key=lambda word: (lower_bytes(word), -counts[word], tied[word]))
@@ -131,13 +140,19 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
     return forms, [counts[form] for form in forms], [label[word] for word in words]
 
 
+def shape_by_form(forms: list[bytes]) -> dict[bytes, int]:
+    """Return the shape of each form."""
+    strings = Strings.of([b"<epsilon>", *forms])
+    shape_of = shapes(Symbols(strings.data, strings.offsets.astype(np.int64), DEFAULT))
+    return dict(zip(forms, shape_of.tolist()[1:], strict=True))
+
+
 def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
     """Return the words with the first word of each sentence in its form there."""
     forms = sorted({word for word in words if word is not None})
-    strings = Strings.of([b"<epsilon>", *forms])
-    shape_of = shapes(Symbols(strings.data, strings.offsets.astype(np.int64), DEFAULT))
+    shape = shape_by_form(forms)
+    shape_of = np.array([Shape.CASELESS, *shape.values()], np.uint8)
     kind_of = dict(zip(forms, word_kinds(Strings.of(forms), shape_of).tolist()[1:], strict=True))
-    shape = dict(zip(forms, shape_of.tolist()[1:], strict=True))
     places: list[int] = []
     begins = True
     for i, word in enumerate(words):
@@ -203,7 +218,7 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
 WORDS = [
     *["the", "The", "THE", "US", "us", "U.S.", "don't", "it's", "1990", "1991", ",", "...", "x@y", "#a", "é", "É"],
     *[".", ".", "?", "…", '"', "(", "X.", "Mr.", "the.", "US.", "us!", "known.\"", "-", "Well-known."],
-    *["ΟΔ", "ΟΔΟΣ", "οδος", "well-known", "Well-Known", "a-b", "A-b", "F-16", "f-15", "-", "<unk>", "\0", "İx"],
+    *["ΟΔ", "ΟΔΟΣ", "οδος", "well-known", "Well-Known", "a-b", "A-b", "F-16", "f-15", "-", "<unk>", "\0", "İx", "iOS"],
 ]  # fmt: skip
 OTHERS = st.text(max_size=3).filter(lambda text: text not in RESERVED)
 LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=9).map(" ".join)

@@ -130,6 +130,16 @@ def test_one_entry_teaches_a_name(corpus: Path) -> None:
             assert name in recaser(line.format(name.lower()))
 
 
+def test_names_in_mixed_case_survive_a_small_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("We saw cats and dogs.\nWe like PyTorch and NumPy.\nThey like PyTorch.\n" * 20)
+    (tmp_path / "words.txt").write_text("iPadOS\t6\nIpados\t1\nFOObar\t1\nfoobar\t9\n")
+    capfst.train(tmp_path / "text.txt", tmp_path / "cap.fst", words=tmp_path / "words.txt", max_words=3)
+    symbols = CapFst.open(tmp_path / "cap.fst").symbols
+    assert {"PyTorch", "NumPy", "iPadOS"} < {*symbols} and not {"FOObar", "Ipados", "dogs"} & {*symbols}
+    line = "cats like ipados and numpy"
+    assert capfst.load(tmp_path / "cap.fst")(line) == "cats like iPadOS and NumPy"
+
+
 def test_lines_of_a_list_are_not_sentences(corpus: Path) -> None:
     lists = read_word_lists([corpus / "words.txt"], [], hashlib.blake2b())
     assert not lists.interner.counts[:, [LINE_ENDS, BREAKS]].any()

@@ -17,9 +17,12 @@ from capfst.lm.levels import Level, normalize
 from capfst.lm.prune import _spread_context_size
 
 
-def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], float]:
+def scores_of(
+    corpus: list[list[str]], order: int, ambiguity: dict[str, float] | None = None
+) -> dict[tuple[str, ...], float]:
     """Reference implementation: the relative entropy between the model and the model without this n-gram, summed over
-    all words, and at most the best average score per space in its context."""
+    all words, times the ambiguity of the last two words, and at most the best average score per space in its context.
+    """
     prob, gamma = kneser_ney(corpus, order)
     raw = raw_counts(corpus, order)
     tokens = sum(raw[1].values())
@@ -44,7 +47,7 @@ def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], floa
             p = given_shorter(word, context)
             q = p if word in left else weight * given_shorter(word, context[1:])
             loss += p * math.log(p / q) if p else 0.0
-        scores[gram] = share * loss
+        scores[gram] = share * loss * (sum(ambiguity[word] for word in gram[-2:]) if ambiguity else 1)
     for context in {gram[:-1] for gram in scores}:
         own = 52 / 16 if len(context) > 1 else 36 / 16  # state, backoff arc, the arc to the state
         grams = sorted((gram for gram in scores if gram[:-1] == context), key=scores.__getitem__, reverse=True)
@@ -63,15 +66,19 @@ def test_an_ngram_alone_in_its_context_is_dropped_first() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(corpora, st.integers(2, 4), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]))
-@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 0.0)  # after b, all words but a have the probability 0
-@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 1e-2)
-def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
+@given(corpora, st.integers(2, 3), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]), st.booleans())
+@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 0.0, False)  # after b, all words but a have the probability 0
+@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 1e-2, False)
+def test_scores(corpus: list[list[str]], order: int, threshold: float, has_ambiguity: bool) -> None:
     labels = labels_of(corpus)
+    values = np.append(0, np.linspace(0.01, 0.9, len(WORDS))).astype(np.float32)
+    ambiguity = values if has_ambiguity else None
     full, _ = grams_of(estimate(labels, len(WORDS), order))
-    kept, _ = grams_of(estimate(labels, len(WORDS), order, EstimationOptions(threshold=threshold)))
+    options = EstimationOptions(threshold=threshold, ambiguity=ambiguity)
+    kept, _ = grams_of(estimate(labels, len(WORDS), order, options))
     assert {gram: full[gram] for gram in kept} == pytest.approx(kept, rel=1e-6)
-    scores = scores_of(corpus, order)
+    by_word = dict(zip(["<s>", *WORDS], values.tolist(), strict=True)) | {"</s>": 0}
+    scores = scores_of(corpus, order, by_word if has_ambiguity else None)
     slack = 1e-3 * threshold + 1e-7
     best = {gram for gram, score in scores.items() if score > threshold + slack}
     parts = {gram[i:j] for gram in best for i in range(len(gram)) for j in range(i + 1, len(gram) + 1)}
