@@ -20,7 +20,7 @@ from capfst.text.unicode import decode
 _NONE = np.empty(0, np.bool_)
 
 
-def _small_first(
+def small_words(
     buf: npt.NDArray[np.uint8], words: Words, language: Language, languages: npt.NDArray[np.uint8] | None
 ) -> npt.NDArray[np.bool_]:
     """Return bool[n]: whether each word stays small at the start of a sentence; empty if the model has none."""
@@ -48,7 +48,7 @@ def first_words(
     if pretokenized:
         _mark_spaced_first(buf, words, begins, first)
     else:
-        small_first = _small_first(buf, words, language, languages)
+        small_first = small_words(buf, words, language, languages)
         mark_first(buf, words.starts, words.ends, words.token_types, small_first, begins, first)
     return first
 
@@ -91,6 +91,6 @@ def openings(
     if pretokenized:
         _mark_spaced_openings(buf, words, passes)
     else:
-        small_first = _small_first(buf, words, language, languages)
+        small_first = small_words(buf, words, language, languages)
         mark_prefixes(buf, words.starts, words.ends, words.token_types, small_first, passes)
     return passes

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.first_words import small_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
@@ -279,6 +280,28 @@ def _fill_languages(text: TokenizedText, n_domains: i64, languages: U8Array) -> 
         begin = text.ends[number]
 
 
+@kernel
+def _keep_small(
+    words: Words, is_small: BoolArray, form_shapes: U8Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix
+) -> None:
+    """Exclude the casings of these words that are not in lower case, if they have such a form. form_shapes: by label.
+    The rest are arrays of CasingCosts; `options` may have one row."""
+    arc = 0
+    for i in range(is_small.size):
+        forms = part(form_shapes, words.first_labels[i], i64(words.n_forms[i]))
+        has_lower = False
+        for shape in forms:
+            has_lower = has_lower or (is_small[i] and shape == Shape.LOWER)
+        for k in range(forms.size if has_lower else 0):
+            arc_costs[arc + k] = 0 if forms[k] == Shape.LOWER else np.inf
+        if has_lower:
+            shapes[i] = AS_FORM
+            if i < options.shape[0]:
+                options[i] = np.inf
+                options[i, N_SHAPES] = arc_costs[arc]
+        arc += forms.size
+
+
 def casing_costs(
     context: Context | None,
     buf: npt.NDArray[np.uint8],
@@ -352,6 +375,9 @@ def casing_costs(
         of_words = np.empty(n, np.uint8)
         _fill_languages(text, known.n_domains // known.n_languages, of_words)
         costs = costs._replace(languages=of_words)
+        is_small = small_words(buf, words, symbols.language, of_words)
+        if context is not None and is_small.any():
+            _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
     if symbols.language.dotted and known.n_languages:
         languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
         has_dots = np.isin(languages, symbols.language.dotted)

@@ -151,11 +151,20 @@ def render(description: dict[str, Any]) -> str:
 
 
 def _render_card(card: dict[str, Any]) -> list[str]:
-    lists = dict.fromkeys(each["origin"] for each in card["lists"])
+    lists = dict.fromkeys(f"{each['origin']} ({each['license']})" for each in card["lists"])
+    total = sum(source["words"] for source in card["sources"] if "case" in source["use"])
+
+    def share(source: dict[str, Any]) -> str:
+        shares = [f"{100 * source['words'] / total:.1f} % of the words"] if "case" in source["use"] else []
+        return ", ".join([*shares, *["punctuation"] * ("marks" in source["use"])])
+
     return [
         card["about"],
         "trained on:",
-        *(f"  {source['file']}: {source['origin']} ({source['license']})" for source in card["sources"]),
+        *(
+            f"  {source['file']}: {source['origin']} ({source['license']}; {share(source)})"
+            for source in card["sources"]
+        ),
         *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
         *(f"  lists: {origin}" for origin in lists),
         "scores (with --sentence-case):",

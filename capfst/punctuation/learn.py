@@ -26,7 +26,7 @@ RATE, WARM_UP = 2e-3, 200
 """The learning rate, and the number of steps in which it rises to this at first."""
 BETAS, LARGEST = (0.9, 0.98), 1.0
 """Adam's β1 and β2, and the largest norm of the gradient of the dense layers."""
-STRETCH, CONTEXT, BATCH = 512, 32, 2
+STRETCH, CONTEXT, BATCH = 512, 32, 4
 """Words of a stretch, words on each side that are read with it, and stretches of a step."""
 
 _DEVIATIONS = 0.05, 0.5, 0.1  # of the initial embeddings of words, classes and endings

@@ -1,7 +1,7 @@
 """Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
 
-All of the text is learned once, and then a part of each source, in proportion to the square root of its size, so that
-neither the largest sources nor the many small ones decide alone. The last part of each source is not learned. On these,
+All of the text is learned once, and then a part of each source several times, in proportion to the square root of its
+size, so that neither the largest sources nor the many small ones decide alone. The last part of each source is not learned. On these,
 which count alike and have no breaks, the biases are chosen that have the highest F1 of all marks (without them, marks
 are too rare wherever the network is uncertain).
 """
@@ -23,10 +23,10 @@ from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
 from capfst.system.progress import Progress
 
-MOST_LABELS, AGAIN_LABELS, RUN = 60_000_000, 30_000_000, 100
+MOST_LABELS, AGAIN_LABELS, RUN = 60_000_000, 15_000_000, 100
 """The largest numbers of labels that are learned once, and again; sentences stay together in runs of this length."""
-LEAST_STEPS = 2_000
-"""The second text is learned once, or more often until this many steps are done."""
+AGAIN, LEAST_STEPS = 3, 2_000
+"""The second text is learned this often, or more often until this many steps are done."""
 FIRST_FALL, LAST_FALL = 0.4, 0.02
 """The learning rate falls to these fractions at the end of the first and of the second text."""
 FREQUENT, MOST_WORDS = 8, 24_000
@@ -106,7 +106,7 @@ def learn_marks(
     row_of[-1] = -1
     rows, endings = row_of[word_of], label_endings(symbols)
     whole, again, rest = (Text(rows[part.labels], endings[part.labels], part.marks) for part in marked)
-    stages = Stage.of(whole, 1, FIRST_FALL), Stage.of(again, 1, LAST_FALL, LEAST_STEPS)
+    stages = Stage.of(whole, 1, FIRST_FALL), Stage.of(again, AGAIN, LAST_FALL, LEAST_STEPS)
     with show(sum(stage.n_steps for stage in stages), "learning punctuation", "steps") as advance:
         network = learn(stages, _classes(whole, len(frequent) + 1), threads, advance)
     labels = starts[frequent].astype(np.uint32)

@@ -179,6 +179,7 @@ class Counted(NamedTuple):
     labels: CorpusLabels
     cleaning: cleaning.Report
     digest: str
+    weights: npt.NDArray[np.float64] | None = None  # [V + 1]: of the labels in pruning, if there are several languages
 
 
 def _job(options: TrainOptions, show: Progress, spark: SparkSession | None) -> Job:
@@ -335,18 +336,18 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
     Raises:
         OptionError: no word is left.
     """
-    vocabulary, starts = text.vocabulary, text.starts
+    vocabulary, starts, weights = text.vocabulary, text.starts, None
     new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
     is_restricted = bool(options.min_count > 1 or options.max_words is not None or vocabulary.frequencies)
+    is_limited = options.max_words is not None or options.max_ngrams is not None
+    frequency = _frequency(text, inputs) if is_limited and len(set(inputs.languages)) > 1 else None
+    if frequency is not None:
+        weights = frequency / np.maximum(1, vocabulary.counts)
     if is_restricted:
-        several = options.max_words is not None and len(set(inputs.languages)) > 1
         vocabulary, new_labels, old_labels = restricted(
-            vocabulary,
-            starts,
-            options.min_count,
-            options.max_words,
-            _frequency(text, inputs) if several else None,
+            vocabulary, starts, options.min_count, options.max_words, frequency
         )
+        weights = None if weights is None else weights[old_labels]
         if len(vocabulary.symbols) <= 2:  # only <epsilon> and <unk>
             raise OptionError(
                 f"`min_count` is {options.min_count}, but no word in {inputs.name} is so frequent. Lower it."
@@ -361,7 +362,7 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
     if is_restricted or vocabulary.listed:
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
         labels = labels.relabeled(new_labels, more)
-    return text._replace(vocabulary=vocabulary, starts=starts, labels=labels)
+    return text._replace(vocabulary=vocabulary, starts=starts, labels=labels, weights=weights)
 
 
 def _frequency(text: Counted, inputs: Inputs) -> npt.NDArray[np.float64]:
@@ -435,10 +436,12 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:
     """Return float32[V + 1]: how ambiguous the case of each surface form's word is: the share of its occurrences in
-    other forms than the most frequent one, from _LEAST_AMBIGUITY on."""
+    other forms than the most frequent one, from _LEAST_AMBIGUITY on. If there are several languages, words of those
+    with little text count more."""
     counts, first = text.vocabulary.counts[1:], text.starts[:-1] - 1
     of_word = 1 - (np.maximum.reduceat(counts, first) + 0.5) / (np.add.reduceat(counts, first) + 1)
-    return np.append(0, np.repeat(of_word, np.diff(text.starts)) + _LEAST_AMBIGUITY).astype(np.float32)
+    ambiguity = np.append(0, np.repeat(of_word, np.diff(text.starts)) + _LEAST_AMBIGUITY)
+    return (ambiguity if text.weights is None else ambiguity * text.weights).astype(np.float32)
 
 
 def write(

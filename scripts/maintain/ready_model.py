@@ -25,11 +25,16 @@ import capfst
 from capfst.batch.manifest import sha256
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import CorpusError, ModelError
+from capfst.fst.read import CapFst
+from capfst.fst.write import write_fst
 from capfst.io.blocks import read_blocks
 from capfst.models import FOLDER, find
+from capfst.models.convert import independent_parts
 from capfst.options import ContextOptions
+from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress
+from capfst.text.language import DEFAULT, known, languages
 from capfst.text.unicode import lower
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
@@ -58,7 +63,7 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     return path
 
 
-def of_language(text: dict[str, Any], path: Path) -> str:
+def of_language(text: dict[str, Any], path: str | Path) -> str:
     """Return the path of a text as `capfst train` reads it, with its language if the card names one."""
     return f"{text['language']}={path}" if "language" in text else str(path)
 
@@ -87,14 +92,25 @@ def cli() -> None:
 @click.argument("folder", type=FILE)
 def make(name: str, folder: Path) -> None:
     """Build the bundled model NAME from the texts in FOLDER."""
-    card = read_card(name)
-    texts = [of_language(source, checked(source, folder)) for source in card["sources"]]
+    card, show = read_card(name), partial(progress, quiet=False)
     model = FOLDER / f"{name}.fst"
+    texts: dict[str, list[str]] = {"case": [], "marks": []}
+    for source in card["sources"]:
+        for use in source["use"]:
+            texts[use].append(of_language(source, checked(source, folder)))
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
-        texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
-        words = [of_language(each, write_list(each, folder, Path(written))) for each in card["lists"]]
-        trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
+        texts["case"] += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
+        lists = [(each, str(write_list(each, folder, Path(written)))) for each in card["lists"]]
+        several = "language" in card["sources"][0]  # else a list names it only for its program
+        words = [of_language(each, path) if several else path for each, path in lists]
+        trained = capfst.train(texts["case"], model, words=words, progress=show, **options)
+        if texts["marks"]:
+            marks = Path(written) / "marks.fst"
+            capfst.train(
+                texts["marks"], marks, order=1, context=False, clean=False, restore="punctuation,case", progress=show
+            )
+            add_marks(model, marks)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
@@ -102,6 +118,13 @@ def make(name: str, folder: Path) -> None:
     else:
         print(f"{made['bytes']:,} bytes, which differ from before. Run `measure` to update the figures of the card.")
         write_card(name, card | {"model": made, "figures": []})
+
+
+def add_marks(path: Path, marks: Path) -> None:
+    """Add the punctuation of another model to the model at a path."""
+    model = CapFst.open(path)
+    parts = model.parts | {PUNCTUATION: independent_parts(CapFst.open(marks), model.symbols)[PUNCTUATION]}
+    write_fst(path, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
 
 
 def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
@@ -144,11 +167,12 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], quick: bo
     recasers = {title: capfst.load(model, sentence_case=True) for title, model in models.items()}
     figures = []
     for text in texts:
-        title = text.name.split(".")[0]
+        title, language = text.name.split(".")[0], text.parent.name
+        lowering = (languages(language) if language in known() else DEFAULT).lowering  # of Turkish capitals
         if "language" in card["sources"][0]:
-            title = f"{text.parent.name}/{title}"
+            title = f"{language}/{title}"
         reference = b"".join(read_blocks([text])).decode().split("\n")[: QUICK if quick else None]
-        lowercase = [lower(line) for line in reference]
+        lowercase = [lower(line, lowering) for line in reference]
         for recaser_name, recase in recasers.items():
             score = capfst.score(references=reference, hypotheses=recase(lowercase))
             measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.capitalization_error_rate}

@@ -52,16 +52,16 @@ ka ᲗᲑᲘᲚᲘᲡᲘ თბილისი
 
 # Language; lowercase word; Capitalized; UPPER; mixed.
 SHAPED = """
-default ijsberg Ijsberg IJSBERG iJsberg
+default ijsberg Ijsberg IJSBERG Ijsberg
 default straße Straße STRAßE Straße
-default istanbul Istanbul ISTANBUL iStanbul
+default istanbul Istanbul ISTANBUL Istanbul
 default ısparta ısparta ıSPARTA ısparta
 nl ijsberg IJsberg IJSBERG IJsberg
 nl ij IJ IJ IJ
 nl íj\u0301s ÍJ\u0301s ÍJ\u0301S ÍJ\u0301s
 nl bijna Bijna BIJNA Bijna
 nl d'ijssel D'ijssel D'IJSSEL d'IJssel
-tr istanbul İstanbul İSTANBUL iStanbul
+tr istanbul İstanbul İSTANBUL İstanbul
 tr ısparta Isparta ISPARTA Isparta
 tr diyarbakır Diyarbakır DİYARBAKIR Diyarbakır
 tr ı\u0307 ı\u0307 ı\u0307 ı\u0307

@@ -15,18 +15,12 @@ from support.command_line import TIMEOUT, message, run
 
 import capfst
 from capfst import models
+from capfst.casing.shapes import Shape, shapes
 from capfst.exceptions import ModelError, OptionError
 from capfst.fst.read import CapFst
 
 SENTENCE = "us senator o'neill bought an iphone in new york"
 CASED = "US Senator O'Neill bought an iPhone in New York"
-SPEECH = """
-    i'm late but i'll come; he works for the F B I; an F B I agent came; I live in the U S; the B B C and the N B C
-    X and Y are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A
-    twenty twenty three was a good year; the U K agreed
-    his name is spelled J O H N; they found the hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
-    he isn't gonna come cuz he's sick; I have a dog and a cat
-""".replace("i'", "I'").strip()
 ROOT = Path(__file__).parents[2]
 
 
@@ -35,11 +29,6 @@ def test_it_is_the_default(tmp_path, monkeypatch):
     assert run("recase", stdin=SENTENCE).stdout.decode() == CASED
     assert run("recase", "--lm", "en", stdin=SENTENCE).stdout.decode() == CASED
     assert capfst.load()(SENTENCE) == capfst.load("en")(SENTENCE) == CASED
-
-
-@pytest.mark.parametrize("text", [text.strip() for line in SPEECH.splitlines() for text in line.split(";")])
-def test_speech(text):
-    assert capfst.load()(text.lower()) == text
 
 
 def test_a_line_of_two_thousand_words_is_recased_like_short_ones():
@@ -152,16 +141,18 @@ def test_the_card_describes_this_model(name, tmp_path):
     assert models.open(name).ngrams == model.ngrams
     assert model.order == card["training"]["order"]
     in_context = any(each["kind"] == "names in context" for each in card["lists"])  # their words are always kept
-    assert len(model.symbols) - 2 <= card["training"]["max_words"] * (1.02 if in_context else 1)
+    n_others = int((shapes(model.symbols) != Shape.MIXED).sum()) - 2  # names in mixed case are always kept, too
+    assert n_others <= card["training"]["max_words"] * (1.02 if in_context else 1)
     assert sum(model.ngrams) <= card["training"]["max_ngrams"]
     for source in [*card["sources"], *card["lists"]]:
         assert len(source["sha256"]) == 64
         assert source["license"] and source["filter"] and source["bytes"]
         assert "NC" not in source["license"] and "ND" not in source["license"]
+    assert all(source["use"] and source["words"] for source in card["sources"])
     assert {"text", "accuracy", "f1", "cer"} == set(card["figures"][0])
 
 
-@pytest.mark.parametrize(("name", "most"), [("en", 24e6), ("multi", 60e6)])
+@pytest.mark.parametrize(("name", "most"), [("en", 28e6), ("multi", 64e6)])
 def test_their_sizes(name, most):
     assert models.find(name).stat().st_size <= most
 

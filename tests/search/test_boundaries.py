@@ -169,33 +169,6 @@ def test_many_boundaries_and_few_casings(model: CapFst) -> None:
     assert len(recaser.nbest("5 p.m. " * 40, 3)) <= 3
 
 
-PERIODS = """
-They met Mr. Smith at 5 p.m. on Monday. Was he late? No way! Stop it.
-This was shown by Smith et al. in 2010.
-See cf. the following work.
-Approx. 50 people came.
-It costs approx. five dollars incl. tax.
-It is at No. 5 Downing Street.
-He said no. It was late.
-Look at fig. 3. It shows the result.
-See sec. 4 for details.
-The Dept. of Defense said so.
-She studied at Univ. of Chicago in 1990.
-Apple Corp. announced new products.
-Apple Inc. and Google Ltd. are companies.
-He works for Apple Inc. She works for Google.
-He lives on Main St. and works on 5th Ave. near the park.
-Bring milk, eggs, etc. and go home.
-"""
-"""One sentence or several per line; the listed abbreviations of English, and the bundled model."""
-
-
-@pytest.mark.parametrize("text", PERIODS.strip().split("\n"))
-def test_periods_of_abbreviations(text: str) -> None:
-    recaser = load(sentence_case=True)
-    assert recaser(lower(text)) == recaser(text.upper()) == text
-
-
 def test_own_abbreviations(tmp_path: Path) -> None:
     text = "we measured the bldgs. they were old, cf. fig. of j. doe et frs. they left. it rained."
     assert load(sentence_case=True)(text).count(" They ") == 2

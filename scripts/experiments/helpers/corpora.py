@@ -49,7 +49,7 @@ def heads(files: Iterable[Path], n: int, folder: Path) -> list[Path]:
 def bundled_sources(data: Path) -> list[Path]:
     """Return the texts that the bundled model was trained on, as its model card lists them."""
     card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
-    return [data / source["file"] for source in card["sources"]]
+    return [data / source["file"] for source in card["sources"] if "case" in source["use"]]
 
 
 def bundled_text(data: Path) -> Iterator[bytes]:
