@@ -1,9 +1,9 @@
 """Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
 
 All of the text is learned once, and then a part of each source several times, in proportion to the square root of its
-size, so that neither the largest sources nor the many small ones decide alone. The last part of each source is not learned. On these,
-which count alike and have no breaks, the biases are chosen that have the highest F1 of all marks (without them, marks
-are too rare wherever the network is uncertain).
+size, so that neither the largest sources nor the many small ones decide alone. The last part of each source is not
+learned. On these, which count alike and have no breaks, the biases are chosen that have the highest F1 of all marks
+(without them, marks are too rare wherever the network is uncertain).
 """
 
 from __future__ import annotations

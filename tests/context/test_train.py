@@ -9,7 +9,7 @@ import pytest
 from support import contextual
 
 import capfst
-from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
@@ -128,7 +128,7 @@ def test_words_outside_the_vocabulary_are_learned_from(tmp_path: Path) -> None:
     assert whole.pipeline.context is not None
     assert part.pipeline.context is not None
     assert (whole.pipeline.context.stage1 == part.pipeline.context.stage1).all()
-    assert len(part.model.symbols) == 102
+    assert (shapes(part.model.symbols) != Shape.MIXED).sum() == 102  # names in mixed case are kept
     for label in part.model.starts[:-1].tolist():
         forms = whole.model.symbols.forms(lower(part.model.symbols[label]), whole.model.starts)
         assert part.pipeline.context.words[label] == whole.pipeline.context.words[forms[0]]

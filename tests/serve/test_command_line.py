@@ -62,8 +62,8 @@ def test_a_language_names_a_model():
         assert [(each["name"], each["languages"][:2]) for each in models] == [
             ("fr", ["fr"]), ("x", ["de"]), ("multi", ["de", "en"]),
         ]  # fmt: skip
-        for options, answer in ({}, "wind"), ({"model": "x"}, "Wind"), ({"language": "de"}, "Wind"):
-            assert service.post("/recase", {"text": "wind"} | options).json["text"] == answer
+        for options, answer in ({}, "un film"), ({"model": "x"}, "un Film"), ({"language": "de"}, "un Film"):
+            assert service.post("/recase", {"text": "un film"} | options).json["text"] == answer
 
 
 def test_another_address_than_that_of_the_machine_is_a_choice():
