@@ -9,7 +9,8 @@ relative frequency in the corpus, not the product of its words' probabilities: t
 estimated for backing off and are not frequencies (Chelba et al. 2010). The context's count is discounted like an
 n-gram's: a context seen once is expected less often.
 
-What matters is the case of words, so the score is multiplied by how ambiguous that of the last two words is.
+What matters is the case of words, so the score is multiplied by how ambiguous that of the last two words is
+(of the last word, in orders above 3).
 
 A context also takes space, which is freed only with the last of its n-grams. So the score of an n-gram is at most the
 total score of the best n-grams of its context, per unit of the space of these n-grams and the context.
@@ -170,8 +171,11 @@ class Pruner:
         score = np.empty(len(grams), np.float32)
         _score(contexts, self._expected(contexts) / self.total, score)
         if self.ambiguity is not None:
-            before = contexts.node if contexts.order == 2 else contexts.suffix
-            score *= self.ambiguity[grams[:, WORD]] + np.repeat(self.ambiguity[before], contexts.size)
+            weight = self.ambiguity[grams[:, WORD]]
+            if contexts.order <= 3:  # the context's last word is known
+                last = contexts.node if contexts.order == 2 else contexts.suffix
+                weight += np.repeat(self.ambiguity[last], contexts.size)
+            score *= weight
         # A context of several words is an n-gram itself, which can be dropped with its last n-gram.
         _spread_context_size(contexts.size, _STATE + (contexts.order > 2), score)
         rows = np.empty((len(grams), 6), np.uint32)

@@ -47,7 +47,9 @@ def scores_of(
             p = given_shorter(word, context)
             q = p if word in left else weight * given_shorter(word, context[1:])
             loss += p * math.log(p / q) if p else 0.0
-        scores[gram] = share * loss * (sum(ambiguity[word] for word in gram[-2:]) if ambiguity else 1)
+        scores[gram] = (
+            share * loss * (sum(ambiguity[word] for word in gram[-2 if len(gram) <= 3 else -1 :]) if ambiguity else 1)
+        )
     for context in {gram[:-1] for gram in scores}:
         own = 52 / 16 if len(context) > 1 else 36 / 16  # state, backoff arc, the arc to the state
         grams = sorted((gram for gram in scores if gram[:-1] == context), key=scores.__getitem__, reverse=True)
@@ -66,7 +68,7 @@ def test_an_ngram_alone_in_its_context_is_dropped_first() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(corpora, st.integers(2, 3), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]), st.booleans())
+@given(corpora, st.integers(2, 4), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]), st.booleans())
 @example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 0.0, False)  # after b, all words but a have the probability 0
 @example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 1e-2, False)
 def test_scores(corpus: list[list[str]], order: int, threshold: float, has_ambiguity: bool) -> None:
