@@ -255,7 +255,7 @@ class Text(NamedTuple):
 
 
 _NONE = np.empty(0, np.int64)
-_SHORTEST = 4  # bytes of an entity, or of an ending with its word
+_SHORTEST = 2  # bytes of an ending, of which several may follow a word; entities have more
 
 
 def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:

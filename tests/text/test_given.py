@@ -122,6 +122,8 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
     text=TEXTS, endings=st.sampled_from([AS_GIVEN, LOWER, AS_BEFORE]), case=st.sampled_from(["upper", "title", "lower"])
 )
 @example("&&#35;39;", LOWER, "upper")
+@example("x" + 20 * ":in", LOWER, "upper")
+@example("ein" + 20 * ":e", LOWER, "upper")
 def test_only_case_changes(text, endings, case):
     found = text_of(text)
     meaning = found.buf.tobytes()
