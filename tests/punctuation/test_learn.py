@@ -26,10 +26,10 @@ def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> Non
     text = Text(words, np.zeros_like(words), marks)
     learned = Text(*(array[:-TEST] for array in text))
     stages = learn.Stage.of(learned, 1, 0.5), learn.Stage.of(learned, 2, 0.1, 400)
-    assert [stage.n_steps for stage in stages] == [25, 400]
+    assert [stage.n_steps for stage in stages] == [13, 400]
     steps: list[int] = []
     network = learn.learn(stages, np.zeros(5, np.int32), 2, steps.append)
-    assert len(steps) == 425
+    assert len(steps) == 413
     vectors = np.pad(N_ENDINGS + words[-TEST:], AHEAD).astype(np.int32)
     scorer = scorer_of(network.rounded(np.zeros(5, np.int32)))
     scores = score(vectors, np.arange(AHEAD, AHEAD + TEST), np.array([0, TEST]), scorer)

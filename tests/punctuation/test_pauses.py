@@ -79,7 +79,7 @@ def test_files(model: Path, tmp_path: Path) -> None:
     options = ("--lm", model, "--restore", "punctuation,case", "--sentence-case")
     words = re.sub("[,.?]", "", " ".join(islice(sentences(6), 40))).lower().split()
     random.Random(1).shuffle(words)  # so that no rule decides
-    times = [(k + 2 * (k // 10), 1) for k in range(len(words))]  # a pause after every tenth word
+    times = [(k + 20 * (k // 10), 1) for k in range(len(words))]  # a pause after every tenth word
     found = {}
     for kind in ("*", "times"):
         lines, timed = [], []
