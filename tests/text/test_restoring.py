@@ -218,7 +218,7 @@ def test_models_keep_what_they_restore(folder: Path, tmp_path: Path) -> None:
     capfst.train(folder / "fr.txt", tmp_path / "r.fst", language="fr", restore=BOTH, clean=False, min_count=4)
     assert capfst.load(tmp_path / "r.fst")("ou il est a la mer") == "où il est à la mer"
     capfst.train(
-        folder / "fr.txt", tmp_path / "s.fst", language="fr", restore=BOTH, clean=False, jobs=2, memory=1 << 32
+        folder / "fr.txt", tmp_path / "s.fst", language="fr", restore=BOTH, clean=False, jobs=2, memory=1 << 34
     )
     assert (tmp_path / "s.fst").read_bytes() == model.read_bytes()
 
