@@ -93,6 +93,11 @@ def check_known(name: str) -> None:
         )
 
 
+def rules_for(name: str) -> Language:
+    """Return the rules of a language, or Unicode's if it has no grammar."""
+    return languages(name) if name in known() else DEFAULT
+
+
 def languages(names: str) -> Language:
     """Return the rules of one language, or of several, as `de,fr` or `de+fr`.
 

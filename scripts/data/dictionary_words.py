@@ -20,7 +20,7 @@ from packages import dictionary_folder, require
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import OptionError
 from capfst.system.atomic import check_output, replacing
-from capfst.text.language import DEFAULT, known, languages
+from capfst.text.language import rules_for
 
 PER = 50_000_000
 """Number of words of text to which the frequencies refer: 1 for the rarest."""
@@ -47,7 +47,7 @@ def cased(language: str) -> Iterator[tuple[str, float]]:
     if language not in available_languages():
         raise OptionError(f"wordfreq has no words of {language!r}. Use the code of another language.")
     spellers = [Dictionary.from_files(str(path)) for path in dictionaries(language)]
-    capitals = (languages(language) if language in known() else DEFAULT).upper
+    capitals = rules_for(language).upper
     for word, frequency in get_frequency_dict(language).items():
         if len(word) == 1 or not word.isalpha():
             continue

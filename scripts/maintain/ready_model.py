@@ -34,7 +34,7 @@ from capfst.options import ContextOptions
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress
-from capfst.text.language import DEFAULT, known, languages
+from capfst.text.language import rules_for
 from capfst.text.unicode import lower
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
@@ -168,11 +168,10 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], quick: bo
     figures = []
     for text in texts:
         title, language = text.name.split(".")[0], text.parent.name
-        lowering = (languages(language) if language in known() else DEFAULT).lowering  # of Turkish capitals
         if "language" in card["sources"][0]:
             title = f"{language}/{title}"
         reference = b"".join(read_blocks([text])).decode().split("\n")[: QUICK if quick else None]
-        lowercase = [lower(line, lowering) for line in reference]
+        lowercase = [lower(line, rules_for(language).lowering) for line in reference]
         for recaser_name, recase in recasers.items():
             score = capfst.score(references=reference, hypotheses=recase(lowercase))
             measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.capitalization_error_rate}

@@ -111,7 +111,7 @@ def test_the_page_begins_with_an_example_whose_changes_are_marked(page):
         for kind in ("sure", "likely", "doubt")
     }
     assert kinds["sure"][:2] == ["Mr", "Brown"]
-    assert kinds["likely"] + kinds["doubt"]
+    assert kinds["likely"] and kinds["doubt"]
     page.shoot("service.png")
 
 
