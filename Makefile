@@ -22,7 +22,7 @@ help:
 	@echo 'make bounds                     a part of the tests, with checked array indices'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob, also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
-	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
+	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi MARKS=model]'
 	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make bench-against REV=revision TEXT=f  compare the processor time of a revision with that of this checkout'
 	@echo '        [BENCH_OPTIONS="--runs 9 --marks marks.fst"]'
@@ -93,7 +93,7 @@ lm: $(VENV)/core
 NAME ?= en
 model: $(if $(SOURCES),$(VENV)/core $(VENV)/words)
 	@$(if $(SOURCES),,echo 'make model: no texts. Run: make model SOURCES=folder' >&2; exit 2)
-	$(BIN)/python scripts/maintain/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
+	$(BIN)/python scripts/maintain/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES)) $(if $(MARKS),--marks $(call quoted,$(MARKS)))
 
 # Results are written to build/bench.json. KENLM is the folder of KenLM's programs.
 bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)

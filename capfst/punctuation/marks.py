@@ -37,7 +37,7 @@ from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
 """Name of the part of a model."""
-_FORMAT = 3
+_FORMAT = 4
 _MOST = 1e6  # the largest absolute value: no sum overflows
 
 

@@ -42,9 +42,9 @@ BACK, AHEAD = 4, 4
 NEAR_BACK, NEAR_AHEAD = 2, 2
 """Words that the gates of the first reading see."""
 EMBEDDING, WINDOW = 64, 192
-UNITS1, UNITS2 = 128, 64
+UNITS1, UNITS2 = 160, 96
 """Units per direction of the two readings."""
-RESULT1, RESULT2 = 128, 64
+RESULT1, RESULT2 = 160, 96
 """The sizes of h2 and h3."""
 DOUBT = 2.0
 """A gap is in doubt if the early score of a mark is greater than that of no mark less this."""

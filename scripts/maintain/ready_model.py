@@ -5,13 +5,15 @@
     python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
     python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst
 
-The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` writes the model's
-figures into the card, and also prints those of other models (--lm).
+The card is capfst/models/NAME.json. The same texts and options give the same bytes. Punctuation is learned by
+teach_marks.py, which does not give the same bytes twice: `make` takes it from the model that is there, or from another
+one (--marks). `measure` writes the model's figures into the card, and also prints those of other models (--lm).
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,26 +92,26 @@ def cli() -> None:
 @cli.command()
 @click.argument("name")
 @click.argument("folder", type=FILE)
-def make(name: str, folder: Path) -> None:
+@click.option("--marks", type=FILE, help="Model that teach_marks.py has written.")
+def make(name: str, folder: Path, marks: Path | None) -> None:
     """Build the bundled model NAME from the texts in FOLDER."""
     card, show = read_card(name), partial(progress, quiet=False)
     model = FOLDER / f"{name}.fst"
-    texts: dict[str, list[str]] = {"case": [], "marks": []}
-    for source in card["sources"]:
-        for use in source["use"]:
-            texts[use].append(of_language(source, checked(source, folder)))
+    texts = [
+        of_language(each, path)
+        for each, path in [(each, checked(each, folder)) for each in card["sources"]]
+        if "case" in each["use"]
+    ]
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
-        texts["case"] += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
+        texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
         lists = [(each, str(write_list(each, folder, Path(written)))) for each in card["lists"]]
         several = "language" in card["sources"][0]  # else a list names it only for its program
         words = [of_language(each, path) if several else path for each, path in lists]
-        trained = capfst.train(texts["case"], model, words=words, progress=show, **options)
-        if texts["marks"]:
-            marks = Path(written) / "marks.fst"
-            capfst.train(
-                texts["marks"], marks, order=1, context=False, clean=False, restore="punctuation,case", progress=show
-            )
+        if marks is None and any("marks" in each["use"] for each in card["sources"]):
+            marks = Path(shutil.copy(model, written))
+        trained = capfst.train(texts, model, words=words, progress=show, **options)
+        if marks is not None:
             add_marks(model, marks)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}

@@ -47,8 +47,8 @@ def scored(network: Network, lines: list[Text]) -> list[npt.NDArray[np.float32]]
 def assert_alike(found: npt.NDArray[np.float32], expected: npt.NDArray[np.float64]) -> None:
     """Check scores in integers; some gaps are in doubt that would not be, or the other way round."""
     is_near = np.abs(found - expected).max(1) < 0.15 * expected.std()
-    assert is_near.mean() > 0.85
-    assert np.corrcoef(found[is_near].ravel(), expected[is_near].ravel())[0, 1] > 0.999
+    assert is_near.mean() > 0.8
+    assert np.corrcoef(found[is_near].ravel(), expected[is_near].ravel())[0, 1] > 0.997
 
 
 def with_endings(text: Text) -> Text:
