@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,11 +50,8 @@ CORPORA = ("train/en/wikipedia_wikisplit.txt.zst", "train/en/wikipedia_truecase.
 LINES = 500, 3000
 """Numbers of lines taken from each text, and from each corpus."""
 MODELS = ("cap.fst", "unpruned.fst", "1 M.fst", "20 M.fst")
-LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
 BRIEF_WITHOUT = {
     "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
-    "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
-    "multilingual.py": "left out: it trains seven models; a test runs it",
     "punctuation.py": "left out: it takes minutes; a test runs it",
 }
 """Commands that `--brief` leaves out, as patterns, and why."""
@@ -62,7 +59,7 @@ SECONDS = 1200  # that a command may take
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"python (scripts/[\w/]+\.py)\b")
-_WORD = re.compile(r"(--text )?(?<![\w.-])(TEXT|TOKENS|CORPUS|FILE|DATA|WORK|FOLDER)\b(…?)")
+_WORD = re.compile(r"(?<![\w.-])(TEXT|CORPUS)\b(…?)")
 _MISSING = re.compile(r"error: (not installed: .*?)\. Run:")
 
 
@@ -121,9 +118,6 @@ def prepare(folder: Path, data: Path, section: list[Command]) -> None:
         (folder / f"{name}.txt").write_bytes(text)
     for name in [model for model in MODELS if any(model in command.text for command in section)]:
         shutil.copyfile(models.find(models.DEFAULT), folder / name)
-    (folder / "words").mkdir()
-    for language in LANGUAGES:
-        (folder / "words" / f"{language}.txt").write_text("Paris\nBerlin\n", "utf-8")
     (folder / "build").mkdir()
 
 
@@ -135,19 +129,8 @@ def runnable(command: str, data: Path) -> str:
     """Return a command as it is run: with files for its words, the folder of corpora, and `--quick`."""
 
     def files(found: re.Match[str]) -> str:
-        option, word, several = found[1] or "", found[2], bool(found[3]) and not found[1]
-        texts, corpora = ([Path(file).name for file in files] for files in (TEXTS, CORPORA))
-        of_word: dict[str, Sequence[str | Path]] = {
-            "TEXT": texts,
-            "TOKENS": texts,
-            "CORPUS": corpora,
-            "FILE": corpora,
-            "DATA": [data / "train" / "en"],
-            "WORK": ["build/work"],
-            "FOLDER": [Path(shutil.which("lmplz") or "lmplz").parent],
-        }
-        chosen = of_word[word] if several else of_word[word][:1]
-        return option + " ".join(shlex.quote(str(each)) for each in chosen)
+        names = [Path(file).name for file in (TEXTS if found[1] == "TEXT" else CORPORA)]
+        return " ".join(names if found[2] else names[:1])
 
     if script := _SCRIPT.match(command):
         text = (ROOT / script[1]).read_text("utf-8")
@@ -170,8 +153,6 @@ class Result(NamedTuple):
 
 def run(command: str, folder: Path, data: Path) -> Result:
     """Run a command in a prepared folder."""
-    if "--kenlm" in command and not shutil.which("lmplz"):
-        return Result(command, 0, "not installed: KenLM", "")
     begin = time.monotonic()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     try:

@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 from helpers import earnings21
-from helpers.earnings21 import REFERENCE
+from helpers.earnings21 import REFERENCE, Word, sentence_ends
 
 HEAD = "token|speaker|ts|endTs|punctuation|case|tags|wer_tags"
 REFERENCES = "transcripts/nlp_references"
@@ -39,3 +39,12 @@ def test_words_of_calls(archive):
     assert first.texts["google"][0].times == (0.5, 0.75)
     with pytest.raises(IndexError):  # only when it is needed
         second.texts[REFERENCE]
+
+
+def test_sentences_end_at_marks_and_speakers_but_not_after_titles():
+    said = [
+        *(("1", word) for word in ["Thank", "you,", "Mr.", "Smith.", "It", "is"]),
+        *(("2", word) for word in ["Now", "Q?", "A"]),
+    ]
+    words = [Word(w.rstrip(",.?"), w[len(w.rstrip(",.?")) :], speaker, ()) for speaker, w in said]
+    assert sentence_ends(words) == [4, 6, 8, 9]
