@@ -21,8 +21,6 @@ AL (all lower), MX (mixed).
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +29,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 import numpy.typing as npt
-from helpers.bitext import Links, Pair, align, read_bitext, spread, tokenized, turned
+from helpers.bitext import Links, align, read_bitext, spread, tokenized, turned
 from helpers.bootstrap import RESAMPLES, bootstrap
 from helpers.corpora import data_option, document_option, quick_option
 from helpers.markdown import fill, table, with_interval
@@ -43,7 +41,6 @@ from capfst.casing.shapes import Shape
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
-from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
@@ -56,30 +53,22 @@ TAGS = {Shape.CAPITALIZED: "IU", Shape.UPPER: "AU", Shape.LOWER: "AL", Shape.MIX
 
 
 class Aligned(NamedTuple):
-    """Pairs (source, target) of tokens separated by spaces, and their alignments."""
+    """Sentences of tokens separated by spaces, their translations, and the alignments of these."""
 
-    pairs: list[Pair]
+    sources: list[str]
+    targets: list[str]
     links: list[Links]
 
-    @property
-    def sources(self) -> list[str]:
-        return [source for source, _ in self.pairs]
-
-    @property
-    def targets(self) -> list[str]:
-        return [target for _, target in self.pairs]
-
     def turned(self) -> Aligned:
-        return Aligned(turned(self.pairs), [turned(links) for links in self.links])
+        return Aligned(self.targets, self.sources, [turned(links) for links in self.links])
 
     def spread(self, number: int) -> Aligned:
-        """Select `number` pairs, evenly spread."""
-        chosen = spread(list(zip(self.pairs, self.links, strict=True)), number)
-        return Aligned([pair for pair, _ in chosen], [links for _, links in chosen])
+        """Select `number` sentences, evenly spread."""
+        return Aligned(spread(self.sources, number), spread(self.targets, number), spread(self.links, number))
 
 
-def pairs_of(links: list[Links]) -> list[str]:
-    """Format alignments as text: `0-0 1-2 …`."""
+def as_text(links: list[Links]) -> list[str]:
+    """Format alignments: `0-0 1-2 …`."""
     return [" ".join(f"{i}-{j}" for i, j in of_line) for of_line in links]
 
 
@@ -87,35 +76,22 @@ class Capitalizers:
     """The models of a training text, in a folder, and their casing of other text."""
 
     def __init__(self, training: Aligned, folder: Path) -> None:
-        self.folder = folder
-        text, source, links = self._write(training.targets, training.sources, training.links)
+        target, source, align = (folder / f"{name}.txt" for name in ("target", "source", "align"))
+        for file, lines in (target, training.targets), (source, training.sources), (align, as_text(training.links)):
+            file.write_text("\n".join(lines) + "\n", "utf-8")
         self.unigram, self.trigram, self.bilingual = (folder / f"{name}.fst" for name in ("1", "3", "bilingual"))
-        capfst.train(text, self.unigram, order=1, clean=False, context=False)
-        capfst.train(text, self.trigram, clean=False)
-        self._run("train-bilingual", "--lm", self.trigram, text, source, links, "-o", self.bilingual)
+        capfst.train(target, self.unigram, order=1, clean=False, context=False)
+        capfst.train(target, self.trigram, clean=False)
+        capfst.train_bilingual(target, source, align, self.bilingual, lm=self.trigram)
 
     def __call__(self, casing: str, lines: list[str], sources: list[str], links: list[Links]) -> list[str]:
         """Recase lowercase lines as sentences, by one of CASINGS or UNALIGNED; bilingual models take the case of first
         words from the source."""
         if casing in ("bilingual", UNALIGNED):
-            text, source, aligned = self._write(lines, sources, links)
-            options = ("--source", source, *(() if casing == UNALIGNED else ("--align", aligned)))
-            return self._run("recase", "--lm", self.bilingual, *options, text).split("\n")[:-1]
+            alignment = None if casing == UNALIGNED else as_text(links)
+            return capfst.load(self.bilingual).recase_aligned(lines, sources, alignment)
         model = self.unigram if casing == "unigram" else self.trigram
         return capfst.load(model, sentence_case=True, context=casing == "capfst")(lines)
-
-    def _write(self, targets: list[str], sources: list[str], links: list[Links]) -> list[Path]:
-        files = {"target.txt": targets, "source.txt": sources, "align.txt": pairs_of(links)}
-        for name, lines in files.items():
-            (self.folder / name).write_text("\n".join(lines) + "\n", "utf-8")
-        return [self.folder / name for name in files]
-
-    def _run(self, *arguments: str | Path) -> str:
-        command = [sys.executable, "-m", "capfst", *arguments, "--quiet"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CapfstError(done.stderr.strip().removeprefix("capfst: error: "))
-        return done.stdout
 
 
 def counts(references: list[str], hypotheses: list[list[str]]) -> npt.NDArray[np.float64]:
@@ -180,9 +156,9 @@ def experiment(training: Aligned, held_out: Aligned, sizes: Sequence[int], resam
         recased = {
             casing: capitalizers(casing, lines, held_out.sources, held_out.links) for casing in (*CASINGS, UNALIGNED)
         }
-    errors = errors_by_size(training, held_out, [size for size in sizes if size < len(training.pairs)])
+    errors = errors_by_size(training, held_out, [size for size in sizes if size < len(training.targets)])
     whole = measures(counts(held_out.targets, [recased[casing] for casing in CASINGS]).sum(axis=0))
-    errors[len(training.pairs)] = (100 - whole[:, 0]).tolist()
+    errors[len(training.targets)] = (100 - whole[:, 0]).tolist()
     return Results(precision_rows(held_out, recased, resamples), errors)
 
 
@@ -217,10 +193,11 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
         bitext = read_bitext(data, language, limit)
         pairs = [(tokenized(english), tokenized(other)) for english, other in (*bitext.training, *bitext.held_out)]
         links, n = align(pairs), len(bitext.training)
+        sources, targets = (list(side) for side in zip(*pairs, strict=True))
         click.echo(
             f"en, {language}: {n:,} pairs to train on, {len(pairs) - n:,} held out, {bitext.left_out:,} left out"
         )
-        training, held_out = Aligned(pairs[:n], links[:n]), Aligned(pairs[n:], links[n:])
+        training, held_out = (Aligned(sources[s], targets[s], links[s]) for s in (slice(n), slice(n, None)))
         for name, known, new in (
             (f"en → {language}", training, held_out),
             (f"{language} → en", training.turned(), held_out.turned()),

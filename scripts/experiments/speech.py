@@ -37,7 +37,7 @@ from helpers.bootstrap import RESAMPLES, bootstrap
 from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, heads, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
-from helpers.markdown import fill, table, with_interval
+from helpers.markdown import show, table, with_interval
 from helpers.models import kept_model
 from helpers.overlap import overlap
 from helpers.packages import require
@@ -136,7 +136,7 @@ class Alignment:
     """The alignment of a call's words with the reference's, ignoring case."""
 
     def __init__(self, call: Call, name: str) -> None:
-        reference, words = call.texts[REFERENCE], call.texts[name]
+        reference, words = call[REFERENCE], call[name]
         self.pairs = align(plain(reference), plain(words))
         ends = [len(reference), len(words)]
         self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
@@ -161,13 +161,13 @@ def intrinsic(
 ) -> npt.NDArray[np.float64]:
     """Count the recognizer's own casing, capfst's, the bundled model's, and capfst's with the reference's case for the
     words that are recognized: float64[calls, names, 4, COLUMNS]."""
-    own = {name: own_case([call.texts[name] for call in calls]) for name in [REFERENCE, *names]}
+    own = {name: own_case([call[name] for call in calls]) for name in [REFERENCE, *names]}
     counts = []
     for k, call in enumerate(calls):
         reference = own[REFERENCE][k]
         for name in names:
             aligned = Alignment(call, name)
-            cased, by_bundled = (recased(each, call.texts[name]) for each in (recaser, bundled))
+            cased, by_bundled = (recased(each, call[name]) for each in (recaser, bundled))
             casings = own[name][k], cased, by_bundled, aligned.correct(reference, cased)
             counts += [aligned.count(reference, words) for words in casings]
     return np.array(counts, np.float64).reshape(len(calls), len(names), len(casings), -1)
@@ -179,9 +179,9 @@ def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt
     for call in calls:
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased_with_marks(recaser, call.texts[name])
-            reference = plain(call.texts[REFERENCE])
-            counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
+            cased = recased_with_marks(recaser, call[name])
+            reference = plain(call[REFERENCE])
+            counts += [aligned.count(reference, words) for words in (plain(call[name]), cased)]
     return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
 
 
@@ -254,14 +254,8 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
         require("matplotlib")
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
-    tables: dict[str, str] = {}
-
-    def show(name: str, title: str, text: str) -> None:
-        tables[name] = text
-        click.echo(f"\n{title}\n\n{text}")
-
     calls = list(read(data / "speech" / "earnings21.tar.zst").values())
-    references = [" ".join(plain(call.texts[REFERENCE])) for call in calls]
+    references = [" ".join(plain(call[REFERENCE])) for call in calls]
     bundled = itertools.islice(bundled_text(data), 1 if quick else None)
     click.echo(f"In common with the bundled model's training text: {overlap(references, bundled)}")
     if quick:
@@ -271,17 +265,16 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
     reported = np.arange(len(calls)) % TUNED_ON > 0
     for title, of_title in (("reported", counts[reported]), ("all", counts)):
         rows = intrinsic_rows(names, of_title, resamples)
-        show(f"speech-{title}", f"{len(of_title)} calls, {title}:", table(INTRINSIC_HEAD, rows))
+        click.echo(f"\n{len(of_title)} calls, {title}:\n")
+        show(table(INTRINSIC_HEAD, rows), f"speech-{title}", document)
     if plot:
         shown = [k for k, name in enumerate(names) if name != SHOUTING]
         draw(plot, [names[k] for k in shown], counts[:, shown], resamples)
     names = [name for name in names if name in PUNCTUATING]
     rows = written_rows(names, written(calls, capfst.load(lm, sentence_case=True), names), resamples)
-    show("speech-written", "with punctuation and first words:", table(WRITTEN_HEAD, rows))
+    click.echo("\nWith punctuation and first words:\n")
+    show(table(WRITTEN_HEAD, rows), "speech-written", document)
     click.echo(f"\nIn common with the model's training text: {overlap(references, read_blocks(texts))}")
-    if document:
-        for name, text in tables.items():
-            fill(document, name, text)
 
 
 if __name__ == "__main__":
