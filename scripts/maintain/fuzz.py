@@ -35,7 +35,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -738,10 +738,10 @@ def in_order(function: Callable[[Any], Any], model: str, number: int, seed: int,
     return map_in_processes(getattr(module, function.__name__), ((model, seed + k) for k in range(number)), jobs)
 
 
-def trained(folder: Path, steps: int = 50, **options: Any) -> str:
+def trained(folder: Path, lines: Sequence[str] = LINES, **options: Any) -> str:
     """Train a small model of Python's help; the network of its punctuation, if it has one, in a few steps."""
-    punctuation.LEAST_STEPS = steps
-    (folder / "corpus.txt").write_text("\n".join([*LINES, *(" ".join(TRICKY) for _ in range(3))]), "utf-8", "replace")
+    punctuation.LEAST_STEPS = 20
+    (folder / "corpus.txt").write_text("\n".join([*lines, *(" ".join(TRICKY) for _ in range(3))]), "utf-8", "replace")
     capfst.train(folder / "corpus.txt", folder / "cap.fst", clean=False, **options)
     return str(folder / "cap.fst")
 
@@ -783,7 +783,7 @@ def lines(number: int, lm: str, seed: int, jobs: int) -> None:
 def files(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER files of subtitles, transcripts and the like, damaged Parquet files, and streams."""
     with tempfile.TemporaryDirectory() as folder:
-        model = trained(Path(folder), restore="punctuation,case")
+        model = trained(Path(folder), LINES[::4], restore="punctuation,case")
         counts = Counter(in_order(recase_files, model, number, seed, jobs))
     show(counts, "files and streams: in none, more than the case of text, and marks, have changed")
 
@@ -807,7 +807,7 @@ def models(number: int, seed: int, jobs: int) -> None:
 def growth(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER repeated fragments, as texts and in files, at two sizes."""
     with tempfile.TemporaryDirectory() as folder:
-        model = trained(Path(folder), steps=20, restore="punctuation,case")  # what it restores does not matter
+        model = trained(Path(folder), LINES[::4], restore="punctuation,case")
         counts = Counter(in_order(measure_growth, model, number, seed, jobs))
     show(counts, "repeated fragments: the time grows with the size")
 
