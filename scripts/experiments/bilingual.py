@@ -186,7 +186,7 @@ def tables(results: dict[str, Results]) -> dict[str, str]:
 def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> None:
     require("eflomal", *(["matplotlib"] if plot else []))
     languages, sizes, limit, resamples = (
-        (LANGUAGES[:1], SIZES[:1], QUICK_PAIRS, 100) if quick else (LANGUAGES, SIZES, None, RESAMPLES)
+        (LANGUAGES[:1], (), QUICK_PAIRS, 100) if quick else (LANGUAGES, SIZES, None, RESAMPLES)
     )
     results: dict[str, Results] = {}
     for language in languages:

@@ -11,6 +11,7 @@ SCRIPT = Path(__file__).parents[3] / "scripts" / "experiments" / "bilingual.py"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick():
     pytest.importorskip("eflomal")
