@@ -30,6 +30,8 @@ MARKERS = {
     "docs": ("test_docs.py",),
 }
 """The markers of tests by their files, as patterns of paths below tests/."""
+TOGETHER = ("tests/bilingual", "tests/punctuation", "tests/spark")
+"""Folders whose tests share what takes long to make: a trained model, or Spark. One process runs all of a folder."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,12 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # runs only with xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling":
-    """With several processes (`-n`), give each the next file, and one of them all tests of Spark."""
+    """With several processes (`-n`), give each the next file, or the next folder of `TOGETHER`."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]
+            folder = "/".join(nodeid.split("/")[:2])
+            return folder if folder in TOGETHER else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)

@@ -172,8 +172,8 @@ def test_the_speeds_of_accuracy_are_those_of_the_benchmark():
 
 
 def test_the_picture_of_peers_is_drawn_from_the_leaderboard():
-    draw = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["picture"]
-    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(LEADERBOARD))
+    draw = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_charts.py"))["peers"]
+    assert text_of(DOCS / "images" / "peers.svg") == str(draw(text_of(LEADERBOARD)))
 
 
 def messages() -> Iterator[str]:

@@ -42,8 +42,13 @@ def test_more_words_than_labels():
         estimate(np.zeros(0, np.uint32), 2**31 - 1, 1)
 
 
-def test_pieces_are_recased_independently_but_searched_as_a_whole(monkeypatch):
-    recaser = capfst.load()
+CORPUS = "we fly with United Airlines\nthey fly united\nwe stand united\n"
+
+
+def test_pieces_are_recased_independently_but_searched_as_a_whole(tmp_path, monkeypatch):
+    (tmp_path / "corpus.txt").write_text(CORPUS * 20)
+    capfst.train(tmp_path / "corpus.txt", tmp_path / "cap.fst", clean=False, context=False)
+    recaser = capfst.load(tmp_path / "cap.fst")
     for name in ("PIECE", "_LONGEST_PIECE"):
         monkeypatch.setattr(pipeline, name, LINE.index(" airlines"))
     assert recaser(LINE) == "we fly united Airlines"

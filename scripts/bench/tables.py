@@ -2,10 +2,9 @@
 
     \b
     python scripts/bench/tables.py build/bench.json --document docs/research/figures.md --plot docs/images/bench.svg
-    python scripts/bench/tables.py build/bench.json build/phases.json --document docs/research/figures.md
     python scripts/bench/tables.py build/leaderboard.json --document docs/research/leaderboard.md
 
-RESULTS are JSON files of bench.py, phases.py, load.py and leaderboard.py. Prints the tables as Markdown; with
+RESULTS are JSON files of bench.py, load.py and leaderboard.py. Prints the tables as Markdown; with
 --document, writes each table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for the
 other names.
 """
@@ -84,17 +83,6 @@ def load_table(results: dict[str, Any]) -> str:
     return "\n".join([table([*head, "p50, ms", "p99, ms"], rows), "", *(f"* {line}" for line in lines)])
 
 
-def phases_table(results: dict[str, Any]) -> str:
-    """Format the results of phases.py: a row per phase, a column per model, and their sums."""
-    columns = results["columns"]
-    rows = [*zip(*(column["ns"] for column in columns), strict=True), [sum(column["ns"]) for column in columns]]
-    named = zip([*results["phases"], "all"], rows, strict=True)
-    return table(
-        ["ns per word", *(column["name"] for column in columns)],
-        [[name, *(f"{figure:.0f}" for figure in row)] for name, row in named],
-    )
-
-
 def leaderboard_tables(results: dict[str, Any]) -> str:
     """Format the results of leaderboard.py: a table of all measures, one of the accuracy by kind of word, and a line on
     the machine. What was trained on the same text comes first, in the order of its mean F1."""
@@ -133,7 +121,7 @@ def mean_f1(entry: dict[str, Any]) -> float:
     return statistics.mean(score["f1"] for score in entry["scores"].values())
 
 
-TABLES = {"bench": bench_table, "phases": phases_table, "load": load_table, "leaderboard": leaderboard_tables}
+TABLES = {"bench": bench_table, "load": load_table, "leaderboard": leaderboard_tables}
 """The function that formats each kind of results, by the name of its table."""
 
 

@@ -83,8 +83,8 @@ def marks_of(words: Sequence[Word]) -> Marks:
 def aligned(call: Call, name: str) -> Marks:
     """Return the reference's marks for the words of a recognizer: that of each word, and of those before the next word
     that it did not recognize."""
-    reference, marks = call.texts[REFERENCE], marks_of(call.texts[REFERENCE])
-    found = earnings21.positions(reference, call.texts[name])
+    reference, marks = call[REFERENCE], marks_of(call[REFERENCE])
+    found = earnings21.positions(reference, call[name])
     true, last = np.zeros(len(found), np.int64), -1
     owner = np.full(len(reference), -1)
     for k, place in enumerate(found.tolist()):
@@ -134,7 +134,7 @@ def f1_of_case(true: Sequence[str], found: Sequence[str]) -> float:
 def case_of(marks: Recaser, case: Recaser, calls: Sequence[Call], is_intrinsic: bool) -> list[str]:
     """Return F1 of case of the calls with the reference's marks, with restored ones, and the difference. is_intrinsic:
     first words of sentences count with the case that they have inside sentences."""
-    texts = [call.texts[REFERENCE] for call in calls]
+    texts = [call[REFERENCE] for call in calls]
     true = [[word.text for word in words] for words in texts]
     if is_intrinsic:
         true = inside_case([(words, earnings21.positional(text)) for words, text in zip(true, texts, strict=True)])
@@ -169,7 +169,7 @@ def of_pauses(
     pauses that are best on the other calls. true: the marks of each call, by recognizer."""
     rows = []
     for name in TIMED:
-        tested = [call.texts[name] for call in calls[1::2]]
+        tested = [call[name] for call in calls[1::2]]
         wanted = np.concatenate(true[name][1::2])
         for kind, text_of in (("without pauses", bytes), ("with pauses", lambda text: text)):
             texts = [bytes(marks.pipeline.recase_utf8(text_of(spoken(words)))).decode() for words in tested]
@@ -178,7 +178,7 @@ def of_pauses(
             ]
             rows.append([f"{name}, {kind}", *cells(wanted, np.concatenate(found))])
     learned = [
-        (call.texts[name], of_call) for name in TIMED for call, of_call in zip(calls[::2], true[name][::2], strict=True)
+        (call[name], of_call) for name in TIMED for call, of_call in zip(calls[::2], true[name][::2], strict=True)
     ]
     return rows, [[f"{weight:.2f}" for weight in pause_weights(marks, learned)]]
 
@@ -194,9 +194,9 @@ def main(lm: str, data: Path, quick: bool, document: Path | None) -> None:
     rows = of_talks(marks, test, dev)
     calls = list(earnings21.read(data / "speech" / "earnings21.tar.zst").values())[: _QUICK_CALLS if quick else None]
     true = {name: [aligned(call, name) for call in calls] for name in {*RECOGNIZERS, *TIMED}}
-    true[REFERENCE] = [marks_of(call.texts[REFERENCE]) for call in calls]
+    true[REFERENCE] = [marks_of(call[REFERENCE]) for call in calls]
     for name in (REFERENCE, *RECOGNIZERS):
-        said = [[word.text.lower() for word in call.texts[name]] for call in calls]
+        said = [[word.text.lower() for word in call[name]] for call in calls]
         found = [inserted(words, marks(" ".join(words))) for words in said]
         rows.append([f"calls (Earnings-21), {name}", *cells(np.concatenate(true[name]), np.concatenate(found))])
     pauses, weights = of_pauses(marks, calls, true)

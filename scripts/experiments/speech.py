@@ -3,7 +3,7 @@
     \b
     python scripts/experiments/speech.py --document docs/research/experiments.md --plot docs/images/recognition.svg
 
-Real recognizers: thirty earnings calls (Earnings-21), transcribed by seven recognizers. Word error rate (WER) and
+Thirty earnings calls (Earnings-21) were transcribed by seven recognizers. Word error rate (WER) and
 capitalization error rate (CER) are those of `capfst score --align`, on pieces with about 500 words in common, for
 
 \b
@@ -19,11 +19,6 @@ alone (scripts/data/words_alone.py), and kept in build/speech. The bundled model
 
 The fraction of misrecognized words is the part of the CER that remains if all recognized words have the reference's
 case (§6.3).
-
-A recognizer built from recased text: flite speaks held-out sentences, and PocketSphinx recognizes them with LMs of
-in-domain text in lower case, recased by capfst, and in true case.
-
-Needs the package pocketsphinx, and flite from Debian: apt-get install flite
 """
 
 from __future__ import annotations
@@ -38,15 +33,14 @@ from pathlib import Path
 import click
 import numpy as np
 import numpy.typing as npt
-from helpers import spoken
 from helpers.bootstrap import RESAMPLES, bootstrap
 from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, heads, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
-from helpers.markdown import fill, table, with_interval
+from helpers.markdown import show, table, with_interval
 from helpers.models import kept_model
 from helpers.overlap import overlap
-from helpers.packages import require, require_program
+from helpers.packages import require
 
 import capfst
 from capfst import models
@@ -142,7 +136,7 @@ class Alignment:
     """The alignment of a call's words with the reference's, ignoring case."""
 
     def __init__(self, call: Call, name: str) -> None:
-        reference, words = call.texts[REFERENCE], call.texts[name]
+        reference, words = call[REFERENCE], call[name]
         self.pairs = align(plain(reference), plain(words))
         ends = [len(reference), len(words)]
         self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
@@ -167,13 +161,13 @@ def intrinsic(
 ) -> npt.NDArray[np.float64]:
     """Count the recognizer's own casing, capfst's, the bundled model's, and capfst's with the reference's case for the
     words that are recognized: float64[calls, names, 4, COLUMNS]."""
-    own = {name: own_case([call.texts[name] for call in calls]) for name in [REFERENCE, *names]}
+    own = {name: own_case([call[name] for call in calls]) for name in [REFERENCE, *names]}
     counts = []
     for k, call in enumerate(calls):
         reference = own[REFERENCE][k]
         for name in names:
             aligned = Alignment(call, name)
-            cased, by_bundled = (recased(each, call.texts[name]) for each in (recaser, bundled))
+            cased, by_bundled = (recased(each, call[name]) for each in (recaser, bundled))
             casings = own[name][k], cased, by_bundled, aligned.correct(reference, cased)
             counts += [aligned.count(reference, words) for words in casings]
     return np.array(counts, np.float64).reshape(len(calls), len(names), len(casings), -1)
@@ -185,9 +179,9 @@ def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt
     for call in calls:
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased_with_marks(recaser, call.texts[name])
-            reference = plain(call.texts[REFERENCE])
-            counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
+            cased = recased_with_marks(recaser, call[name])
+            reference = plain(call[REFERENCE])
+            counts += [aligned.count(reference, words) for words in (plain(call[name]), cased)]
     return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
 
 
@@ -219,23 +213,6 @@ def written_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: i
     ]
 
 
-def spoken_rows(domain: str, said: spoken.Spoken, recaser: capfst.Recaser, resamples: int) -> list[list[str]]:
-    casings = said.recognized | {"lowercase, its output recased": recaser(said.recognized[spoken.LOWERCASE])}
-    counts = np.stack(
-        [np.concatenate(list(compare_aligned(said.sentences, lines))) for lines in casings.values()], axis=1
-    )
-    values, low, high = bootstrap(counts.astype(np.float64), rates, resamples)
-    return [
-        [
-            domain,
-            name,
-            *(with_interval(*(table[k, rate] for table in (values, low, high))) for rate in range(2)),
-            " / ".join(f"{edits:.1f}" for edits in values[k, 2:]),
-        ]
-        for k, name in enumerate(casings)
-    ]
-
-
 INTRINSIC_HEAD = (
     "recognizer",
     "WER",
@@ -247,9 +224,6 @@ INTRINSIC_HEAD = (
     "CER, ready model",
 )
 WRITTEN_HEAD = ("text with punctuation of", "CER, own case", "CER, capfst")
-SPOKEN_HEAD = ("domain", "text of the LM", "WER", "CER", "del / ins / sub")
-DOMAINS = {"earnings calls": "earnings_calls.txt.zst", "dialogs": "taskmaster_dialogs.txt.zst"}
-SENTENCES = 300
 
 
 def draw(path: Path, names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> None:
@@ -273,60 +247,34 @@ def draw(path: Path, names: list[str], counts: npt.NDArray[np.float64], resample
 @click.command(help=__doc__)
 @data_option
 @quick_option
-@click.option("--part", type=click.Choice(["calls", "spoken"]), help="Run only this experiment.  [default: both]")
 @document_option
 @click.option("--plot", type=click.Path(path_type=Path), help="Image file for a plot of the CERs (needs matplotlib).")
-def main(data: Path, quick: bool, part: str | None, document: Path | None, plot: Path | None) -> None:
+def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> None:
     if plot:
         require("matplotlib")
-    if part != "calls":
-        require("pocketsphinx")
-        require_program("flite", "flite")
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
-    tables: dict[str, str] = {}
-    tested: list[str] = []
-
-    def show(name: str, title: str, text: str) -> None:
-        tables[name] = text
-        click.echo(f"\n{title}\n\n{text}")
-
-    if part != "spoken":
-        calls = list(read(data / "speech" / "earnings21.tar.zst").values())
-        references = [" ".join(plain(call.texts[REFERENCE])) for call in calls]
-        tested += references
-        bundled = itertools.islice(bundled_text(data), 1 if quick else None)
-        click.echo(f"In common with the bundled model's training text: {overlap(references, bundled)}")
-        if quick:
-            calls = calls[:3]
-        names = [REFERENCE, *RECOGNIZERS][: 2 if quick else None]
-        counts = intrinsic(calls, capfst.load(lm, document=True), capfst.load(document=True), names)
-        reported = np.arange(len(calls)) % TUNED_ON > 0
-        for title, of_title in (("reported", counts[reported]), ("all", counts)):
-            rows = intrinsic_rows(names, of_title, resamples)
-            show(f"speech-{title}", f"{len(of_title)} calls, {title}:", table(INTRINSIC_HEAD, rows))
-        if plot:
-            shown = [k for k, name in enumerate(names) if name != SHOUTING]
-            draw(plot, [names[k] for k in shown], counts[:, shown], resamples)
-        names = [name for name in names if name in PUNCTUATING]
-        rows = written_rows(names, written(calls, capfst.load(lm, sentence_case=True), names), resamples)
-        show("speech-written", "with punctuation and first words:", table(WRITTEN_HEAD, rows))
-    if part != "calls":
-        rows = []
-        recaser = capfst.load(lm)
-        with tempfile.TemporaryDirectory() as temporary:
-            for domain, file in DOMAINS.items():
-                number, limit = (10, 3000) if quick else (SENTENCES, None)
-                said = spoken.run(data / "train" / "en" / file, recaser, Path(temporary) / domain, number, limit)
-                tested += said.sentences
-                common = overlap(said.sentences, said.training)
-                click.echo(f"{domain}: {len(said.sentences)} sentences; in common with the LMs' text: {common}")
-                rows += spoken_rows(domain, said, recaser, resamples)
-        show("speech-spoken", "spoken by flite, recognized by PocketSphinx:", table(SPOKEN_HEAD, rows, texts=2))
-    click.echo(f"\nAll test text, in common with the model's training text: {overlap(tested, read_blocks(texts))}")
-    if document:
-        for name, text in tables.items():
-            fill(document, name, text)
+    calls = list(read(data / "speech" / "earnings21.tar.zst").values())
+    references = [" ".join(plain(call[REFERENCE])) for call in calls]
+    bundled = itertools.islice(bundled_text(data), 1 if quick else None)
+    click.echo(f"In common with the bundled model's training text: {overlap(references, bundled)}")
+    if quick:
+        calls = calls[:3]
+    names = [REFERENCE, *RECOGNIZERS][: 2 if quick else None]
+    counts = intrinsic(calls, capfst.load(lm, document=True), capfst.load(document=True), names)
+    reported = np.arange(len(calls)) % TUNED_ON > 0
+    for title, of_title in (("reported", counts[reported]), ("all", counts)):
+        rows = intrinsic_rows(names, of_title, resamples)
+        click.echo(f"\n{len(of_title)} calls, {title}:\n")
+        show(table(INTRINSIC_HEAD, rows), f"speech-{title}", document)
+    if plot:
+        shown = [k for k, name in enumerate(names) if name != SHOUTING]
+        draw(plot, [names[k] for k in shown], counts[:, shown], resamples)
+    names = [name for name in names if name in PUNCTUATING]
+    rows = written_rows(names, written(calls, capfst.load(lm, sentence_case=True), names), resamples)
+    click.echo("\nWith punctuation and first words:\n")
+    show(table(WRITTEN_HEAD, rows), "speech-written", document)
+    click.echo(f"\nIn common with the model's training text: {overlap(references, read_blocks(texts))}")
 
 
 if __name__ == "__main__":

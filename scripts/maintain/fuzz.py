@@ -35,16 +35,18 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from pydoc_data.topics import topics
-from typing import IO, Any, NamedTuple
+from types import SimpleNamespace
+from typing import IO, Any
 
 import click
 
 import capfst
-from capfst.batch.report import DONE, FileReport
+from capfst.batch.report import DONE
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
@@ -108,9 +110,14 @@ def problem(lines: list[str], recased: list[str]) -> str | None:
     return None
 
 
+def encodable(text: str) -> str:
+    """Return the text with ? for half pairs of surrogates."""
+    return text.encode(errors="replace").decode()
+
+
 def _lower(text: str) -> str:
     """Return the text in lower case; whether Σ becomes ς depends on what follows, which may be hidden markup."""
-    return lower(text.encode("utf-8", "replace").decode()).replace("ς", "σ")
+    return lower(encodable(text)).replace("ς", "σ")
 
 
 def recase_lines(task: tuple[str, int]) -> int:
@@ -123,7 +130,7 @@ def recase_lines(task: tuple[str, int]) -> int:
         recased = recaser("\n".join(lines), **options).split("\n")
         if why := problem(lines, recased):
             raise FuzzingError(f"seed {seed}, {options}: {why}")
-    some = lines[:3]
+    some = lines[:10]
     fast, literal = (recaser(some, engine=engine) for engine in ("fast", "openfst"))
     if fast != literal:
         raise FuzzingError(f"seed {seed}: the engines differ in one of {some!r}")
@@ -141,41 +148,11 @@ def _recaser(model: str) -> capfst.Recaser:
 
 # Subtitles, transcripts and streams
 
-FILES = {  # the beginning of a file of each format, and what it repeats: {} is text, {id} must stay as it is
-    "srt": ("", "7\n00:00:01,000 --> 00:00:02,000\n<i>{}</i>\n- {}\n\n"),
-    "vtt": (
-        "WEBVTT\n\nNOTE {id}\n\n",
-        "00:01.000 --> 00:02.000 align:{id}\n<v {id}>{}\n{}<00:01.500><c.{id}> {}</c>\n\n",
-    ),
-    "ass": ("[Events]\n", "Dialogue: 0,0:00:01.00,0:00:02.00,{id},,0,0,0,,{{\\i1}}{}\\N{{\\p1}}m 0 0{{\\p0}}{}\n"),
-    "sbv": ("", "0:00:01.000,0:00:02.000\n{}[br]{}\n\n"),
-    "ttml": (
-        '<?xml version="1.0"?>\n<tt xmlns="http://www.w3.org/ns/ttml"><head><title>{id}</title></head><body>\n',
-        '<p begin="1s" end="2s" Region="{id}">{}<br/><span Style="{id}">{}</span> &amp; {}</p>\n',
-    ),
-    "lrc": ("[Re:{id}]\n[ar:{}]\n", "[00:12.00]{}\n[00:12.00]<00:12.10> {}<00:13.10> {}\n[La:{id}]\n"),
-    "po": (
-        'msgid ""\nmsgstr ""\n"X-{id}: {id}\\n"\n\n',
-        '#: {id}\nmsgctxt "{id}"\nmsgid "{id}"\nmsgstr "{}"\n"{}\\n"\n\n',
-    ),
-    "textgrid": (
-        'File type = "ooTextFile"\nObject class = "TextGrid"\n',
-        'class = "IntervalTier"\nname = "{id}"\nxmin = 0\ntext = "{}"\ntext = "{}"\n',
-    ),
-    "ctm": (";; {id}\n", "call {id} 0.1 -0.2 {} 0.9\n"),
-    "stm": ("", "call 1 {id} 0.1 0.2 <o,{id}> {} (%hm) {}\n"),
-    "kaldi": ("", "{id} {}\n"),
-    "json": ("", '{{"Id{id}":"{id}", "text" :"{}"}}\n'),
-    "transcript": (
-        "[",
-        '{{"text": "{}", "words": [{{"word": "{}", "speaker": "{id}"}}, {{"word": "{}", "Id": "{id}"}}]}},\n',
-    ),
-    "youtube": ("[", '{{"events":[{{"Id":"{id}","segs":[{{"utf8":"{}"}},{{"utf8":" {}"}}]}}]}},\n'),
-    "rev": (
-        "[",
-        '{{"monologues":[{{"speaker":"{id}","elements":[{{"value":"{}"}},{{"value":" "}},{{"value":"{}"}}]}}]}},\n',
-    ),
+_ROWS = Path(__file__).with_name("formats.tsv").read_text("utf-8").splitlines()[1:]
+FILES = {
+    kind: (head, part) for kind, head, part in (row.encode().decode("unicode_escape").split("\t") for row in _ROWS)
 }
+"""The beginning of a file of each format, and what it repeats: {} is text, {id} must stay as it is."""
 ESCAPES = {
     "po": lambda text: text.replace("\\", r"\\").replace('"', r"\""),
     "textgrid": lambda text: text.replace('"', '""'),
@@ -204,7 +181,7 @@ def made_file(rng: random.Random, kind: str) -> tuple[str, bool]:
     parts = text.split("{id}")
     name = rng.choice(["Anna", "NEWYORK", "usa", "iPhone"])
     text = f"QxZ{name}QxZ".join(parts).replace("{{", "{").replace("}}", "}")
-    characters = list(text.encode(errors="replace").decode())
+    characters = list(encodable(text))
     n_changes = rng.choice([0, 0, 1, 5])
     for _ in range(n_changes):
         at, size = rng.randint(0, len(characters)), rng.choice([1, 1, 40])
@@ -236,7 +213,7 @@ def recase_files(task: tuple[str, int]) -> str:
     if kind == "parquet":
         return _recase_parquet(recaser, rng, seed)
     if kind == "stream":
-        text = "\n".join(mutated_line(rng).encode(errors="replace").decode() for _ in range(3))
+        text = "\n".join(encodable(mutated_line(rng)) for _ in range(3))
         source = io.BytesIO(text.encode())
         out = b"".join(recase_stream(recaser.stream(rng.choice([0, 1, 4]), **options), source)).decode()
     else:
@@ -257,59 +234,38 @@ def recase_files(task: tuple[str, int]) -> str:
     return f"{kind} {'punctuated' if restores else 'recased'}"
 
 
-class _Silent:
-    """A listener that prints nothing of a batch."""
-
-    def begin(self, files: int, size: int) -> None:
-        """Ignore the start."""
-
-    def advance(self, more: int) -> None:
-        """Ignore what has been read."""
-
-    def file(self, report: FileReport) -> None:
-        """Ignore a file."""
-
-
 def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> str:
     """Recase a damaged Parquet file in a batch beside a good file, and train on it; return what became of it."""
     import pyarrow as pa  # noqa: PLC0415  (optional)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    lines = [mutated_line(rng).encode(errors="replace").decode() for _ in range(20)]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "in").mkdir()
-        table = pa.table({"text": lines, "nome": list(range(20))})
-        pq.write_table(
-            table, folder / "in" / "a.parquet", row_group_size=rng.choice([7, 20]), store_schema=rng.random() < 0.5
-        )
-        content = bytearray((folder / "in" / "a.parquet").read_bytes())
-        size = int.from_bytes(content[-8:-4], "little")
-        for _ in range(rng.choice([0, 1, 1, 4])):  # mostly in the metadata
-            at = (
-                rng.randrange(len(content) - size - 8, len(content))
-                if rng.random() < 0.8
-                else rng.randrange(len(content))
-            )
-            content[at] = rng.randrange(256)
-        (folder / "in" / "a.parquet").write_bytes(content)
-        (folder / "in" / "b.txt").write_text("a line\n")
+        folder, damaged_file = Path(name), Path(name, "in", "a.parquet")
+        damaged_file.parent.mkdir()
+        table = pa.table({"text": [encodable(mutated_line(rng)) for _ in range(20)], "nome": list(range(20))})
+        pq.write_table(table, damaged_file, row_group_size=rng.choice([7, 20]), store_schema=rng.random() < 0.5)
+        content = bytearray(damaged_file.read_bytes())
+        metadata = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+        for _ in range(rng.choice([0, 1, 1, 4])):
+            content[rng.randrange(metadata if rng.random() < 0.8 else 0, len(content))] = rng.randrange(256)
+        damaged_file.write_bytes(content)
+        damaged_file.with_name("b.txt").write_text("a line\n")
         options = BatchOptions(errors=rng.choice(["strict", "replace"]), on_error=rng.choice(["fail", "pass", "drop"]))
         todo = plan([folder / "in"], folder / "out", folder / "no.fst", options)
-        done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=_Silent())
-        by_name = {Path(report.input).name: report for report in done.files}
-        if by_name["b.txt"].status != DONE or len(by_name) != 2:
+        silent: Any = SimpleNamespace(begin=lambda *_: None, advance=lambda _: None, file=lambda _: None)
+        done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=silent)
+        reports = {Path(report.input).name: report for report in done.files}
+        if reports["b.txt"].status != DONE or len(reports) != 2:
             raise FuzzingError(f"seed {seed}: a damaged Parquet file stopped the others: {done}")
-        error = by_name["a.parquet"].error or ""
-        if "report this as a bug" in error:
-            raise FuzzingError(f"seed {seed}: {error}")
+        errors = [reports["a.parquet"].error or ""]
         try:
-            for _ in text_blocks([folder / "in" / "a.parquet"], TextOptions(column=("text",))):
+            for _ in text_blocks([damaged_file], TextOptions(column=("text",))):
                 pass
         except (CorpusError, OptionError) as refused:
-            if "report this as a bug" in str(refused):
-                raise FuzzingError(f"seed {seed}: {refused}") from refused
-        return f"parquet {'refused' if error else 'recased'}"
+            errors.append(str(refused))
+        if any("report this as a bug" in error for error in errors):
+            raise FuzzingError(f"seed {seed}: {errors}")
+        return f"parquet {'refused' if errors[0] else 'recased'}"
 
 
 # Models
@@ -368,22 +324,25 @@ def recase_damaged(task: tuple[str, int]) -> str:
 
 # Signals
 
-
-class Command(NamedTuple):
-    arguments: list[str]
-    output: str
-
-
+COMMANDS = {  # the output of each command, and its arguments
+    "recased/out.txt": "recase -q --lm cap.fst text.txt -o recased/out.txt",
+    "trained/out.fst": "train -q --no-clean corpus.txt -o trained/out.fst",
+    "exported/out.arpa": "export --lm cap.fst -o exported/out.arpa",
+    "batch": "batch -q --lm cap.fst in -o batch",
+}
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
 
 
-def send(command: Command, expected: dict[str, bytes], folder: Path, rng: random.Random, longest: float) -> str:
-    """Run a command, which gets a signal at a random moment. Return the signal and the exit status."""
-    number = rng.choice(SIGNALS)
-    out = folder / command.output
-    with subprocess.Popen(
-        [sys.executable, "-m", "capfst", *command.arguments], cwd=folder, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
+def started(output: str, folder: Path) -> subprocess.Popen[bytes]:
+    """Start the command with this output."""
+    command = [sys.executable, "-m", "capfst", *COMMANDS[output].split()]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def send(output: str, expected: dict[str, bytes], folder: Path, rng: random.Random, longest: float) -> str:
+    """Run a command, which gets a signal at a random moment. Return the command and its outcome."""
+    number, out, command = rng.choice(SIGNALS), folder / output, COMMANDS[output]
+    with started(output, folder) as process:
         time.sleep(rng.uniform(0, longest))
         process.send_signal(number)
         begin = time.monotonic()
@@ -400,7 +359,7 @@ def send(command: Command, expected: dict[str, bytes], folder: Path, rng: random
         raise FuzzingError(f"{command} after {number.name}: left {list(found)}")
     for path in out.parent.rglob(".capfst-*.tmp"):  # of SIGKILL
         path.unlink()
-    return f"{command.arguments[0]}: {'done' if process.returncode == 0 else 'stopped'}"
+    return f"{command.split()[0]}: {'done' if process.returncode == 0 else 'stopped'}"
 
 
 def written(out: Path) -> dict[str, bytes]:
@@ -497,18 +456,127 @@ def measure_growth(task: tuple[str, int]) -> str:
 
 SOON = 10.0  # seconds within which others are served
 GRACE = 2  # --timeout of the service
+LIMITS = {"timeout": GRACE, "max-requests": 64, "max-connections": 200, "max-body": 1 << 20, "max-file": 1 << 20}
 STATUSES = {200, 400, 403, 404, 405, 408, 413, 415, 421, 429, 431, 503}
 ORDINARY, ANSWER = {"text": "new york has new information"}, {"text": "New York has new information"}
-LIMITS = {"timeout": GRACE, "max-requests": 64, "max-connections": 200, "max-body": 1 << 20, "max-file": 1 << 20}
 ODD_VALUES: list[Any] = [
     None, True, 0, -1, 1.5, 1e308, -1e308, 10**30, "", "x", "\0", "new york", "\u0130\u0307", [], [None], ["a", 1], {},
     {"a": {}}, "auto", "keep", "html", "markdown", "de", "<unk>", "a" * 3000, "\n" * 3000, [["a"]] * 9,
 ]  # fmt: skip
-FIELDS = [
-    "text", "lines", "model", "nbest", "confidence", "words", "document", "wrapped", "markup", "language", "oov",
-    "line", "input_case", "sentence_case", "start_token", "breaks", "context", "abbreviations", "restore",
-    "engine", "x",
-]  # fmt: skip
+FIELDS = """
+    text lines model nbest confidence words document wrapped markup language oov line input_case sentence_case
+    start_token breaks context abbreviations restore engine x
+""".split()  # noqa: SIM905
+ODD_LENGTHS = [0, 1, -1, 9, 10**9, 10**30, "x", "", "1, 2", None]
+SUFFIXES = "txt md html json jsonl csv exe srt.gz %00 /../../etc/passwd %ff".split()  # noqa: SIM905
+QUERIES = ["", "", "&field=x", "&nbest=2", "&document=true", "&name=b", "&language=xx", "&words=A&words=" + "b" * 300]
+HOSTS = ["localhost", "127.0.0.1:{port}", "[::1]", "example.org", "localhost.example.org", "\xe9", ""]
+HEAD = 70_000  # bytes, of a head that is refused
+
+
+@dataclass
+class Request:
+    """A request, as it is sent: bytes that may not be what they say."""
+
+    kind: str
+    path: str
+    type: str
+    body: bytes
+    method: str = "POST"
+    headers: dict[str, object] = field(default_factory=dict)
+    tail: bytes = b""
+    copies: int = 1  # that are sent ahead
+
+    def __bytes__(self) -> bytes:
+        headers = {"host": "localhost", "content-type": self.type, "content-length": len(self.body)} | self.headers
+        lines = [f"{self.method} {self.path} HTTP/1.1", *(f"{n}: {v}" for n, v in headers.items() if v is not None)]
+        head = "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
+        return (head + self.body) * self.copies + self.tail
+
+
+def made_request(rng: random.Random) -> Request:
+    """Return a request of a random kind, with odd values."""
+    kind = rng.choice(["json", "json", "words", "stream", "file", "text"])
+    path, of_type = rng.choice(["/recase"] * 4 + ["/explain"]), "application/json"
+    if kind == "json":
+        value = {name: rng.choice(ODD_VALUES) for name in rng.sample(FIELDS, rng.choice([0, 0, 1, 4]))}
+        value[rng.choice(["text", "lines"])] = rng.choice(["we met mr. brown", ["a", "in new york"], mutated_line(rng)])
+        body = json.dumps(rng.choice([value, value, value, list(value.values()), rng.choice(ODD_VALUES)]))
+    elif kind == "words":
+        body = json.dumps(with_words(rng))
+    elif kind == "stream":
+        odd = [json.dumps(ORDINARY), json.dumps(mutated_line(rng)), "", "7", "{", f'"{"a" * 5000}"', '{"text": 1}']
+        body = "".join(f"{rng.choice(odd)}\n" for _ in range(rng.choice([1, 10, 1000])))
+        of_type = "application/x-ndjson"
+    elif kind == "text":
+        body, of_type = mutated_line(rng), "text/plain"
+    else:
+        name = rng.choice(list(FILES))
+        body, of_type = made_file(rng, name)[0], "application/octet-stream"
+        path = f"/files?name=a.{rng.choice([name, name, *SUFFIXES])}{rng.choice(QUERIES)}"
+        if rng.random() < 0.3:
+            body = f"--x\r\ncontent-disposition: form-data; name=f; filename=a.txt\r\n\r\n{body}\r\n--x--\r\n"
+            of_type = rng.choice(["multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed"])
+    return Request(kind, path, of_type, encodable(body).encode())
+
+
+def with_words(rng: random.Random) -> dict[str, Any]:
+    """Return a text with a list of words and phrases, with odd weights, in many casings."""
+    odd = ["new york", "the us", "a", "o'neill is", "state-of-the-art", " ".join("ab" * 30), mutated_line(rng)[:200]]
+    phrases = [rng.choice(odd), *rng.sample(["we met", "in new york", "york"], rng.randint(0, 2))]
+    weights: list[Any] = rng.choice([[None], [1.0], [1.0, -5, 0], [1000, -1000, 1e308, 3]])
+    chosen = (rng.choice(phrases) for _ in range(rng.choice([1, 5, 10, 11, 400, 999])))
+    words = {"".join(rng.choice([c.upper(), c.lower()]) for c in each): rng.choice(weights) for each in chosen}
+    text = rng.choice([" ", "\n"]).join(phrases * rng.choice([1, 50, 5000]))[:900_000]
+    asks: list[dict[str, Any]] = [
+        {"text": text}, {"lines": text.split("\n")[:9000]}, {"text": text[:1900], "nbest": 100},
+        {"text": text, "confidence": True},
+    ]  # fmt: skip
+    return rng.choice(asks) | {"words": rng.choice([words, list(words)]), "document": rng.random() < 0.2}
+
+
+def change(request: Request, rng: random.Random, port: int) -> str:
+    """Change a request at random; return what has changed."""
+    kind = rng.choice(["bytes", "length", "coding", "type", "method", "path", "page", "long head", "tail", "ahead"])
+    match kind:
+        case "bytes":
+            body = bytearray(request.body)
+            for _ in range(rng.choice([1, 5])):
+                at = rng.randint(0, len(body))
+                body[at : at + rng.randint(0, 2)] = rng.randbytes(rng.randint(0, 2))
+            request.body = bytes(rng.choice([body, body, rng.randbytes(3000), b"PK\x03\x04", b"\x1f\x8b" * 9]))
+        case "length":
+            size = len(request.body)
+            request.headers["content-length"] = rng.choice([size + 1, size - 1, *ODD_LENGTHS])
+        case "coding":
+            request.headers["transfer-encoding"] = rng.choice(["chunked", "gzip", "chunked, chunked", "x"])
+        case "type":
+            request.type = rng.choice(["application/json", "text/plain", "", "multipart/form-data", "\xff"])
+        case "method":
+            request.method = rng.choice(["GET", "PUT", "HEAD", "OPTIONS"])
+        case "path":
+            request.path = rng.choice(["/recase?document=true", "/%ff?\xff", "/healthz", "/" + "a" * 2 * HEAD])
+        case "page":
+            host = rng.choice(HOSTS).format(port=port)
+            origins = [None, f"http://{host}", "https://example.org", "null", "http://localhost:1", "\xe9"]
+            site = rng.choice([None, None, "same-origin", "cross-site", "none", "x"])
+            request.headers |= {"host": host, "origin": rng.choice(origins), "sec-fetch-site": site}
+        case "long head":
+            size = rng.choice([HEAD - 10_000, HEAD + 1, 1 << 20])
+            many = {f"a{k}": "b" for k in range(size // 8)}
+            request.headers |= rng.choice([{"a": "b" * size}, many])
+        case "tail":
+            request.tail = rng.choice([b"x", b"\r\n\r\n", b"0\r\n\r\n", b"x" * 5000, b"ffffffffffffffffff\r\n"])
+        case "ahead":
+            request.copies = rng.choice([2, 5, 100])
+    return kind
+
+
+def is_own_page(headers: dict[str, object], port: int) -> bool:
+    """Return whether a request comes from a page of the service, or from none."""
+    host, origin, site = headers["host"], headers["origin"], headers["sec-fetch-site"]
+    is_own = origin == f"http://{host}" if site is None else site in ("same-origin", "none")
+    return host in ("localhost", f"127.0.0.1:{port}", "[::1]") and (is_own or (origin is None and site is None))
 
 
 class Answers(io.BufferedReader):
@@ -561,275 +629,135 @@ class Client:
                 raise FuzzingError(f"a cost is not finite: {body[:300]!r}")
         return answer.status, body
 
+    def end(self, fate: str) -> None:
+        """Close the connection; or reset it, so that the service cannot answer."""
+        if fate == "reset":
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
 
 def _no_number(name: str) -> None:
     raise FuzzingError(f"the answer has {name}")
 
 
-def asked(
-    path: str, body: bytes = b"", kind: str = "application/json", host: str = "localhost", method: str = "POST",
-    **headers: object,
-) -> bytes:  # fmt: skip
-    """Return a request."""
-    headers = {"content_type": kind, "content_length": len(body)} | headers
-    lines = [f"{method} {path} HTTP/1.1", f"host: {host}"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items() if value is not None]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
-
-
-def with_case(text: str, rng: random.Random) -> str:
-    """Return a text in random case."""
-    return "".join(rng.choice([str.upper, str.lower])(character) for character in text)
-
-
-def odd_bodies(rng: random.Random, port: int) -> str:
-    """Send an object with odd fields, in which some bytes may be changed."""
-    fields = {name: rng.choice(ODD_VALUES) for name in rng.sample(FIELDS, rng.choice([0, 0, 1, 4]))}
-    if rng.random() < 0.9:
-        fields[rng.choice(["text", "text", "lines"])] = rng.choice(
-            ["we met mr. brown", ["a", "in new york"], mutated_line(rng)]
-        )
-    body = bytearray(
-        json.dumps(rng.choice([fields, fields, fields, list(fields.values()), rng.choice(ODD_VALUES)])).encode()
-    )
-    for _ in range(rng.choice([0, 0, 0, 1, 5])):
-        at = rng.randint(0, len(body))
-        body[at : at + rng.randint(0, 2)] = rng.randbytes(rng.randint(0, 2))
-    path = rng.choice(
-        ["/recase", "/recase", "/explain", "/recase?document=true", "/recase?words=A&words=" + "b" * 300, "/%ff?\xff"]
-    )
-    kind = rng.choice(
-        ["application/json"] * 4 + ["text/plain", "application/x-ndjson", "", "multipart/form-data", "\xff"]
-    )
+def attack(rng: random.Random, port: int) -> str:
+    """Send a request, with some changes, whole or in part. Return its kind, what happened to it, and the status."""
+    request = made_request(rng)
+    changes = [change(request, rng, port) for _ in range(rng.choice([0, 1, 1, 1, 2]))]
+    data, fate = bytes(request), rng.choice(["whole"] * 6 + ["stalls", "gone", "reset"])
+    if fate != "whole":
+        cut = data[: rng.choice([len(data), len(data) - 1, rng.randint(0, len(data))])]
+        return f"{request.kind}, {fate}: {partly(cut, fate, rng, port)}"
     client = Client(port)
-    method = rng.choice(["POST"] * 9 + ["GET", "PUT", "HEAD", "OPTIONS"])
-    client.send(asked(path, bytes(body), kind, method=method))
-    return f"odd body: {client.answer(method)[0]}"
+    client.send(data)
+    status, _ = client.answer(request.method)
+    n_answers = 1
+    while n_answers < request.copies and client.answer(request.method)[0]:
+        n_answers += 1
+    client.socket.close()
+    if status == 200 and request.copies == 1 and len(data) - len(request.body) > HEAD + len(request.tail):
+        raise FuzzingError(f"a head of {len(data) - len(request.body):,} bytes is accepted")
+    if (
+        changes == ["page"]
+        and status not in (429, 503)
+        and (status in (403, 421)) == is_own_page(request.headers, port)
+    ):
+        raise FuzzingError(f"{request.headers}: status {status}")
+    return f"{request.kind}: {status}"
 
 
-def wrong_lengths(rng: random.Random, port: int) -> str:
-    """Send a body of another length than was said."""
-    body = json.dumps(ORDINARY).encode()
-    client = Client(port)
-    length = rng.choice([0, 1, len(body) - 1, len(body) + 1, -1, 10**9, 10**30, "x", "", "1, 2", None])
-    coding = rng.choice([None, None, "chunked", "gzip", "chunked, chunked", "x"])
-    data = asked(rng.choice(["/recase", "/files?name=a.txt"]), body, content_length=length, transfer_encoding=coding)
-    client.send(data + rng.choice([b"", b"\r\n\r\n", b"0\r\n\r\n", b"x" * 5000, b"ffffffffffffffffff\r\n"]))
-    return f"wrong length: {client.answer()[0]}"
-
-
-def stalls(rng: random.Random, port: int) -> str:
-    """Send parts of requests over several connections, and keep these open for a while."""
-    data = rng.choice(
-        [
-            asked("/recase", json.dumps(ORDINARY).encode()), asked("/recase", b"", content_length=9),
-            asked("/files?name=a.srt", b"1\n", content_length=99),
-            asked("/recase", b"a" * 5000, content_length=1 << 20),
-            asked("/recase", b'"new york"\n"', "application/x-ndjson", content_length=1 << 20), b"",
-        ]
-    )  # fmt: skip
-    clients = [Client(port) for _ in range(rng.choice([1, 10, 40]))]
+def partly(data: bytes, fate: str, rng: random.Random, port: int) -> int:
+    """Send a part of a request over one or more connections, which may stall. Return the largest status."""
+    clients = [Client(port) for _ in range(rng.choice([1, 10, 40]) if fate == "stalls" else 1)]
     for client in clients:
-        client.send(data[: rng.choice([len(data), len(data) - 1, rng.randint(0, len(data))])])
-    end = time.monotonic() + rng.choice([0, 0.5, 2 * GRACE])
+        client.send(data)
+    end = time.monotonic() + (rng.choice([0, 0.5, 2 * GRACE]) if fate == "stalls" else 0)
     while time.monotonic() < end:
         time.sleep(0.1)
         for client in clients:
             client.send(rng.choice([b"", b"", b" "]))
-    statuses = set()
+    statuses = {0}
     for client in clients:
         client.socket.settimeout(0.01)
-        with suppress(FuzzingError):  # nothing has been answered yet
-            statuses.add(client.answer()[0])
-        client.socket.close()
-    return f"stalled: {min(statuses - {0}, default=0)}"
-
-
-def long_heads(rng: random.Random, port: int) -> str:
-    """Send a head, trailers or an extension of a chunk that are long."""
-    size = rng.choice([60_000, 70_000, 120_000, 1 << 20])
-    many = b"a: b\r\n" * (size // 6)
-    chunked = asked("/recase", b"1\r\na\r\n", "text/plain", content_length=None, transfer_encoding="chunked")
-    data = rng.choice(
-        [
-            b"GET / HTTP/1.1\r\na: " + b"b" * size + b"\r\n\r\n", b"GET /?" + b"b" * size + b" HTTP/1.1\r\n\r\n",
-            b"GET / HTTP/1.1\r\n" + many + b"\r\n", b"GET / HTTP/1.1\r\n" + many, chunked + b"0\r\n" + many + b"\r\n",
-            chunked + b"1;" + b"a" * size + b"\r\na\r\n0\r\n\r\n", b"\r\n" * (size // 2), rng.randbytes(size),
-        ]
-    )  # fmt: skip
-    client = Client(port)
-    client.send(data)
-    status, _ = client.answer()
-    if status == 200 and size > 70_000:
-        raise FuzzingError(f"a head of {size:,} bytes is accepted: {data[:40]!r}")
-    return f"long head: {status}"
-
-
-def many_words(rng: random.Random, port: int) -> str:
-    """Recase a text with a list of words and phrases, with odd weights, in many casings."""
-    phrases = [
-        rng.choice(
-            ["new york", "the us", "a", "o'neill is", "state-of-the-art", " ".join("ab" * 30), mutated_line(rng)[:200]]
-        )
-    ]
-    phrases += rng.sample(["we met", "in new york", "york"], rng.randint(0, 2))
-    weights: list[Any] = rng.choice([[None], [1.0], [1.0, -5, 0], [1000, -1000, 1e308, 3]])
-    number = rng.choice([1, 5, 10, 11, 400, 999])
-    words = {with_case(rng.choice(phrases), rng): rng.choice(weights) for _ in range(number)}
-    text = rng.choice([" ", "\n"]).join(phrases * rng.choice([1, 50, 5000]))[:900_000]
-    asks: dict[str, Any] = rng.choice(
-        [
-            {"text": text},
-            {"lines": text.split("\n")[:9000]},
-            {"text": text[:1900], "nbest": 100},
-            {"text": text, "confidence": True},
-        ]
-    )
-    body = asks | {"words": rng.choice([words, words, list(words)]), "document": rng.random() < 0.2}
-    client = Client(port)
-    client.send(asked(rng.choice(["/recase"] * 4 + ["/explain"]), json.dumps(body).encode()))
-    if rng.random() < 0.3:
-        client.socket.close()
-        return "words: gone"
-    return f"words: {client.answer()[0]}"
-
-
-def foreign_pages(rng: random.Random, port: int) -> str:
-    """Send what a browser sends for the pages of others."""
-    host = rng.choice(["localhost", f"127.0.0.1:{port}", "[::1]", "example.org", "localhost.example.org", "\xe9", ""])
-    origin = rng.choice([None, f"http://{host}", "https://example.org", "null", "http://localhost:1", "\xe9"])
-    site = rng.choice([None, None, "same-origin", "cross-site", "none", "x"])
-    client = Client(port)
-    client.send(asked("/recase", json.dumps(ORDINARY).encode(), host=host, origin=origin, sec_fetch_site=site))
-    status, _ = client.answer()
-    is_own = origin == f"http://{host}" if site is None else site in ("same-origin", "none")
-    is_accepted = host in ("localhost", f"127.0.0.1:{port}", "[::1]") and (is_own or (origin is None and site is None))
-    if status not in (429, 503) and (status == 200) != is_accepted:
-        raise FuzzingError(f"host {host!r}, origin {origin!r}, site {site!r}: status {status}")
-    return f"page: {status}"
-
-
-def streams(rng: random.Random, port: int) -> str:
-    """Send a stream of lines, some of them odd; maybe go away in the middle."""
-    lines = [
-        rng.choice(
-            [json.dumps(ORDINARY), json.dumps(mutated_line(rng)), "", "7", "{", '"' + "a" * 5000 + '"', '{"text": 1}']
-        )
-        for _ in range(rng.choice([1, 10, 1000]))
-    ]
-    data = "".join(f"{line}\n" for line in lines).encode()
-    client = Client(port)
-    head = asked("/recase", b"", "application/x-ndjson", content_length=len(data), connection="close")
-    client.send(head + data[: rng.choice([len(data), len(data), rng.randint(0, len(data))])])
-    fate = rng.choice(["answered", "answered", "gone", "reset"])
-    if fate == "answered":
-        status, body = client.answer()
-        answers = [json.loads(line) for line in body.splitlines()]
-        is_whole = status == 200 and len(answers) == len(lines) and answers[0] is not None
-        return f"stream: {status}{', whole' if is_whole else ''}"
-    if fate == "reset":
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.socket.close()
-    return f"stream: {fate}"
-
-
-def uploads(rng: random.Random, port: int) -> str:
-    """Send a file, whose name or content may not be what it says."""
-    kind = rng.choice(list(FILES))
-    content = rng.choice(
-        [made_file(rng, kind)[0].encode(errors="replace"), rng.randbytes(3000), b"", b"PK\x03\x04", b"\x1f\x8b" * 9]
-    )
-    boundary = "--x\r\ncontent-disposition: form-data; name=f; filename=a.txt\r\n\r\n"
-    form = rng.choice(
-        [None, None, "multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed; boundary=" + "x" * 999]
-    )
-    body = content if form is None else boundary.encode() + content + rng.choice([b"\r\n--x--\r\n", b"", b"\r\n--x"])
-    suffix = "json" if kind == "transcript" else kind
-    suffix = rng.choice(
-        [
-            suffix,
-            suffix,
-            suffix,
-            "txt",
-            "md",
-            "html",
-            "json",
-            "jsonl",
-            "csv",
-            "exe",
-            "srt.gz",
-            "%00",
-            "/../../etc/passwd",
-            "%ff",
-        ]
-    )
-    path = f"/files?name=a.{suffix}" + rng.choice(
-        ["", "", "&field=x", "&nbest=2", "&document=true", "&name=b", "&language=xx"]
-    )
-    client = Client(port)
-    client.send(asked(path, body, form or "application/octet-stream"))
-    return f"file: {client.answer()[0]}"
-
-
-def ahead(rng: random.Random, port: int) -> str:
-    """Send several requests over one connection without waiting."""
-    client = Client(port)
-    requests = [
-        asked("/recase", json.dumps(ORDINARY).encode()),
-        asked("/healthz", method="GET"),
-        asked("/explain", b'{"text": "us"}'),
-    ]
-    number = rng.choice([2, 5, 100])
-    client.send(b"".join(rng.choice(requests) for _ in range(number)) + rng.choice([b"", b"x", b"\r\n\r\n"]))
-    answered = 0
-    while answered < number and client.answer()[0]:
-        answered += 1
-    return f"requests ahead: {'all' if answered == number else 'some'}"
-
-
-ATTACKS = [odd_bodies, wrong_lengths, stalls, long_heads, many_words, foreign_pages, streams, uploads, ahead]
+        if fate == "stalls":
+            with suppress(FuzzingError):  # nothing has been answered yet
+                statuses.add(client.answer()[0])
+        client.end(fate)
+    return max(statuses)
 
 
 def ordinary(port: int) -> float:
     """Make ordinary requests. Return how many seconds the slowest takes; FuzzingError if one is not answered soon."""
     slowest = 0.0
-    for method, path, body, expected in (
-        ("GET", "/healthz", b"", None),
-        ("POST", "/recase", json.dumps(ORDINARY).encode(), ANSWER),
-    ):
+    body = json.dumps(ORDINARY).encode()
+    for request in Request("", "/healthz", "", b"", "GET"), Request("", "/recase", "application/json", body):
         begin = time.monotonic()
         client = Client(port)
-        client.send(asked(path, body, method=method))
-        status, found = client.answer(method)
+        client.send(bytes(request))
+        status, found = client.answer(request.method)
         client.socket.close()
         seconds = time.monotonic() - begin
-        if status != 200 or (expected and json.loads(found) != expected):
-            raise FuzzingError(f"others get status {status} from {path}: {found[:200]!r}")
+        if status != 200 or (request.body and json.loads(found) != ANSWER):
+            raise FuzzingError(f"others get status {status} from {request.path}: {found[:200]!r}")
         if seconds > SOON:
-            raise FuzzingError(f"others wait {seconds:.1f} s for {path}")
+            raise FuzzingError(f"others wait {seconds:.1f} s for {request.path}")
         slowest = max(slowest, seconds)
     return slowest
+
+
+def stopped(process: subprocess.Popen[bytes], port: int, rng: random.Random) -> tuple[int | None, float]:
+    """Send SIGTERM to a service that has slow work and half requests. Return its status, and the seconds it takes."""
+    text, words = "we met in new york " * 40_000, {"we met": 1.0, "In New": 1.0, "in New": 1.0}
+    slow = Request("", "/recase", "application/json", json.dumps({"text": text, "words": words}).encode())
+    clients = [Client(port) for _ in range(9)]
+    for client in clients:
+        client.send(rng.choice([bytes(slow), bytes(slow)[:200]]))
+    process.send_signal(signal.SIGTERM)
+    begin = time.monotonic()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE + SOON)
+    return process.returncode, time.monotonic() - begin
+
+
+def _port(process: subprocess.Popen[bytes], log: IO[str]) -> int:
+    """Return the port on which a service listens; wait until it does."""
+    while process.poll() is None:
+        log.seek(0)
+        if found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read()):
+            return int(found[1])
+        time.sleep(0.05)
+    raise FuzzingError("the service does not start")
 
 
 # Command line
 
 
-def in_order(function: Callable[[Any], Any], tasks: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Yield the results of a function of this module."""
+def in_order(function: Callable[[Any], Any], model: str, number: int, seed: int, jobs: int) -> Iterator[Any]:
+    """Yield the results of a function of this module for a number of seeds."""
     module = importlib.import_module(Path(__file__).stem)  # not __main__, which worker processes lack
-    return map_in_processes(getattr(module, function.__name__), tasks, jobs)
+    return map_in_processes(getattr(module, function.__name__), ((model, seed + k) for k in range(number)), jobs)
 
 
-def trained(folder: Path, **options: Any) -> str:
+def trained(folder: Path, lines: Sequence[str] = LINES, **options: Any) -> str:
     """Train a small model of Python's help; the network of its punctuation, if it has one, in a few steps."""
-    punctuation.LEAST_STEPS = 50
-    (folder / "corpus.txt").write_text("\n".join([*LINES, *(" ".join(TRICKY) for _ in range(3))]), "utf-8", "replace")
+    punctuation.LEAST_STEPS = 20
+    (folder / "corpus.txt").write_text("\n".join([*lines, *(" ".join(TRICKY) for _ in range(3))]), "utf-8", "replace")
     capfst.train(folder / "corpus.txt", folder / "cap.fst", clean=False, **options)
     return str(folder / "cap.fst")
 
 
+def show(counts: Counter[str], result: str) -> None:
+    for kind, count in sorted(counts.items()):
+        click.echo(f"{count:7,} {kind}")
+    click.echo(f"{sum(counts.values()):,} {result}")
+
+
+number_argument = click.argument("number", type=int)
+seconds_argument = click.argument("seconds", type=float)
 seed_option = click.option("--seed", default=0, help="The first seed.")
 jobs_option = click.option("--jobs", default=os.cpu_count(), help="Number of worker processes.")
+threads_option = click.option("--threads", default=4, show_default=True)
+lm_option = click.option("--lm", default="en", help="Model.")
 
 
 @click.group()
@@ -838,69 +766,59 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("number", type=int)
-@click.option("--lm", default="en", help="Model.")
+@number_argument
+@lm_option
 @seed_option
 @jobs_option
 def lines(number: int, lm: str, seed: int, jobs: int) -> None:
     """Recase mutated lines under all sets of options, at least NUMBER lines × sets."""
-    blocks = -(-number // (BLOCK * len(OPTIONS)))
-    done = sum(in_order(recase_lines, ((lm, seed + k) for k in range(blocks)), jobs))
+    done = sum(in_order(recase_lines, lm, -(-number // (BLOCK * len(OPTIONS))), seed, jobs))
     click.echo(f"{done:,} lines × sets of options: in none more than case has changed")
 
 
 @cli.command()
-@click.argument("number", type=int)
+@number_argument
 @seed_option
 @jobs_option
 def files(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER files of subtitles, transcripts and the like, damaged Parquet files, and streams."""
     with tempfile.TemporaryDirectory() as folder:
-        model = trained(Path(folder), restore="punctuation,case")
-        counts = Counter(in_order(recase_files, ((model, seed + k) for k in range(number)), jobs))
-    for kind, count in sorted(counts.items()):
-        click.echo(f"{count:7,} {kind}")
-    click.echo(
-        f"{sum(counts.values()):,} files and streams: in none, more than the case of text, and marks, have changed"
-    )
+        model = trained(Path(folder), LINES[::4], restore="punctuation,case")
+        counts = Counter(in_order(recase_files, model, number, seed, jobs))
+    show(counts, "files and streams: in none, more than the case of text, and marks, have changed")
 
 
 @cli.command()
-@click.argument("number", type=int)
+@number_argument
 @seed_option
 @jobs_option
 def models(number: int, seed: int, jobs: int) -> None:
     """Recase with NUMBER damaged models."""
     with tempfile.TemporaryDirectory() as folder:
         small = trained(Path(folder), max_words=300, max_ngrams=2000)
-        counts = Counter(in_order(recase_damaged, ((small, seed + k) for k in range(number)), jobs))
-    for kind, count in sorted(counts.items()):
-        click.echo(f"{count:7,} {kind}")
-    click.echo(f"{sum(counts.values()):,} damaged models: no crash, and in no output more than case has changed")
+        counts = Counter(in_order(recase_damaged, small, number, seed, jobs))
+    show(counts, "damaged models: no crash, and in no output more than case has changed")
 
 
 @cli.command()
-@click.argument("number", type=int)
+@number_argument
 @seed_option
 @jobs_option
 def growth(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER repeated fragments, as texts and in files, at two sizes."""
     with tempfile.TemporaryDirectory() as folder:
-        punctuation.LEAST_STEPS = 20  # what it restores does not matter
-        model = trained(Path(folder), restore="punctuation,case")
-        counts = Counter(in_order(measure_growth, ((model, seed + k) for k in range(number)), jobs))
-    for kind, count in sorted(counts.items()):
-        click.echo(f"{count:7,} {kind}")
-    click.echo(f"{sum(counts.values()):,} repeated fragments: the time grows with the size")
+        model = trained(Path(folder), LINES[::4], restore="punctuation,case")
+        counts = Counter(in_order(measure_growth, model, number, seed, jobs))
+    show(counts, "repeated fragments: the time grows with the size")
 
 
 @cli.command()
-@click.argument("number", type=int)
+@number_argument
 @seed_option
 def signals(number: int, seed: int) -> None:
     """Send NUMBER signals to commands."""
-    rng = random.Random(seed)
-    counts: Counter[str] = Counter()
+    rng, counts = random.Random(seed), Counter[str]()
+    expected, seconds = {}, {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         trained(folder)
@@ -908,41 +826,32 @@ def signals(number: int, seed: int) -> None:
         for k in range(4):
             (folder / "in" / f"{k}.txt").write_text("\n".join(LINES * 10))
         (folder / "text.txt").write_text("\n".join(LINES * 30))
-        commands = [
-            Command(["recase", "-q", "--lm", "cap.fst", "text.txt", "-o", "recased/out.txt"], "recased/out.txt"),
-            Command(["train", "-q", "--no-clean", "corpus.txt", "-o", "trained/out.fst"], "trained/out.fst"),
-            Command(["export", "--lm", "cap.fst", "-o", "exported/out.arpa"], "exported/out.arpa"),
-            Command(["batch", "-q", "--lm", "cap.fst", "in", "-o", "batch"], "batch"),
-        ]
-        expected, seconds = {}, {}
-        for command in commands:
-            (folder / command.output).parent.mkdir(exist_ok=True)
+        for output in COMMANDS:
+            (folder / output).parent.mkdir(exist_ok=True)
             begin = time.monotonic()
-            subprocess.run([sys.executable, "-m", "capfst", *command.arguments], cwd=folder, check=True)
-            seconds[command.output] = time.monotonic() - begin
-            expected[command.output] = written(folder / command.output)
+            with started(output, folder) as process:
+                process.communicate()
+            seconds[output] = time.monotonic() - begin
+            expected[output] = written(folder / output)
         for k in range(number):
-            command = commands[k % len(commands)]
-            outcome = send(command, expected[command.output], folder, rng, 1.1 * seconds[command.output])
-            counts[outcome] += 1
+            output = [*COMMANDS][k % len(COMMANDS)]
+            counts[send(output, expected[output], folder, rng, 1.1 * seconds[output])] += 1
             if k % 8 == 7:  # batch resumes in between
                 for path in (folder / "batch").glob("*"):
                     path.unlink()
-        subprocess.run([sys.executable, "-m", "capfst", *commands[-1].arguments], cwd=folder, check=True)
+        with started("batch", folder) as process:
+            process.communicate()
         if written(folder / "batch") != expected["batch"]:
             raise FuzzingError("the resumed batch differs from one without signals")
-    for outcome, count in sorted(counts.items()):
-        click.echo(f"{count:5,} {outcome}")
-    click.echo(f"{number:,} signals: nothing half-written, and the resumed batch is the same")
+    show(counts, "signals: nothing half-written, and the resumed batch is the same")
 
 
 @cli.command()
-@click.argument("seconds", type=float)
-@click.option("--threads", default=4, show_default=True)
+@seconds_argument
+@threads_option
 def soak(seconds: float, threads: int) -> None:
     """Load and recase in threads for SECONDS, while the model is replaced."""
-    text = "\n".join(LINES[:300])
-    counts: Counter[str] = Counter()
+    text, counts = "\n".join(LINES[:300]), Counter[str]()
     failures: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -986,85 +895,52 @@ def soak(seconds: float, threads: int) -> None:
 
 
 @cli.command()
-@click.argument("seconds", type=float)
-@click.option("--lm", default="en", help="Model.")
-@click.option("--threads", default=4, show_default=True)
+@seconds_argument
+@lm_option
+@threads_option
 @seed_option
 def service(seconds: float, lm: str, threads: int, seed: int) -> None:
     """Attack a service for SECONDS, while others use it."""
-    counts: Counter[str] = Counter()
+    counts, slowest = Counter[str](), 0.0
     failures: list[str] = []
-    slowest = 0.0
     limits = [part for name, value in LIMITS.items() for part in (f"--{name}", str(value))]
     command = [sys.executable, "-m", "capfst", "serve", "--port", "0", "--lm", lm, *limits]
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log) as process:
         try:
-            port = _port(process, log)
-            end = time.monotonic() + seconds
+            port, end = _port(process, log), time.monotonic() + seconds
 
             def work(k: int) -> None:
                 for number in range(seed + k, sys.maxsize, threads):
                     if time.monotonic() > end or failures:
                         return
-                    rng = random.Random(number)
-                    attack = rng.choice(ATTACKS)
                     try:
-                        counts[attack(rng, port)] += 1
+                        counts[attack(random.Random(number), port)] += 1
                     except Exception as error:
-                        failures.append(f"seed {number}, {attack.__name__}: {error!r}")
+                        failures.append(f"seed {number}: {error!r}")
 
             running = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
             for thread in running:
                 thread.start()
-            while any(thread.is_alive() for thread in running):
+            while any(thread.is_alive() for thread in running) and not failures:
                 try:
                     slowest = max(slowest, ordinary(port))
                 except (FuzzingError, OSError) as error:
                     failures.append(f"seeds from {seed}: {error}")
-                    break
                 counts["ordinary"] += 1
                 time.sleep(0.05)
             for thread in running:
                 thread.join()
-            if failures or process.poll() is not None:
-                log.seek(0)
-                found = f"{'; '.join(failures)}, status {process.returncode}, log: {log.read()[-2000:]}"
-                raise FuzzingError(found)
-            rng = random.Random(seed)
-            clients = [Client(port) for _ in range(9)]
-            for client in clients:  # slow work, and half a request
-                text, words = "we met in new york " * 40_000, {"we met": 1.0, "In New": 1.0, "in New": 1.0}
-                body = json.dumps({"text": text, "words": words}).encode()
-                client.send(rng.choice([asked("/recase", body), asked("/recase", body[:9], content_length=99)]))
-            process.send_signal(signal.SIGTERM)
-            begin = time.monotonic()
-            try:
-                status = process.wait(GRACE + SOON)
-            except subprocess.TimeoutExpired:
-                status = None
-            ended = time.monotonic() - begin
+            status, ended = (None, 0.0) if failures else stopped(process, port, random.Random(seed))
         finally:
             process.kill()
         log.seek(0)
         logged = log.read()
-    if status != 0 or "Traceback" in logged or "not finished" in logged:
-        raise FuzzingError(f"status {status} after SIGTERM, and the log: {logged[-2000:]}")
-    for outcome, count in sorted(counts.items()):
-        click.echo(f"{count:7,} {outcome}")
-    click.echo(
-        f"{seconds:g} s: {sum(counts.values()):,} attacks and ordinary requests, of which the slowest took"
-        f" {slowest:.1f} s; ended {ended:.1f} s after SIGTERM"
+    if failures or status != 0 or "Traceback" in logged or "not finished" in logged:
+        raise FuzzingError(f"{'; '.join(failures)}, status {status} after SIGTERM, and the log: {logged[-2000:]}")
+    show(
+        counts,
+        f"attacks and ordinary requests, of which the slowest took {slowest:.1f} s; ended {ended:.1f} s after SIGTERM",
     )
-
-
-def _port(process: subprocess.Popen[bytes], log: IO[str]) -> int:
-    """Return the port on which a service listens; wait until it does."""
-    while process.poll() is None:
-        log.seek(0)
-        if found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read()):
-            return int(found[1])
-        time.sleep(0.05)
-    raise FuzzingError("the service does not start")
 
 
 if __name__ == "__main__":

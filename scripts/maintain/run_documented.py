@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,40 +37,26 @@ from capfst.text.unicode import lower_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
-PAGES = (
-    *(f"docs/research/{page}.md" for page in ("experiments", "figures", "languages", "punctuation")),
-    *("docs/research/leaderboard.md", "docs/service.md", "scripts/experiments/README.md"),
-)
-OF_CAPFST = PAGES[:4]
-"""The pages of which commands of capfst are run, too."""
+OF_CAPFST = tuple(f"docs/research/{page}.md" for page in ("experiments", "figures", "punctuation"))
+PAGES = (*OF_CAPFST, "docs/research/leaderboard.md", "docs/service.md")
+"""The pages; of the first ones, commands of capfst are run, too."""
 INSTEAD = {r"make bench .*": "python scripts/bench/bench.py CORPUS TEXT"}
 """What make runs, without the installation of packages."""
 TEXTS = ("test/en/wikipedia_wikitext2_test.txt.zst", "dev/en/web_ewt_dev.txt.zst")
 CORPORA = ("train/en/wikipedia_wikisplit.txt.zst", "train/en/wikipedia_truecase.txt.zst")
 LINES = 500, 3000
 """Numbers of lines taken from each text, and from each corpus."""
-MODELS = ("cap.fst", "unpruned.fst", "1 M.fst", "20 M.fst")
-LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
-BRIEF_WITHOUT = {
-    "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
-    "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
-    "multilingual.py": "left out: it trains seven models; a test runs it",
-    "punctuation.py": "left out: it takes minutes; a test runs it",
-}
-"""Commands that `--brief` leaves out, as patterns, and why."""
+MODELS = ("cap.fst", "unpruned.fst")
+BRIEF_WITHOUT = r"bilingual\.py|punctuation\.py|speech\.py"
+"""Commands that `--brief` leaves out, because they take long and tests run them."""
 SECONDS = 1200  # that a command may take
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"python (scripts/[\w/]+\.py)\b")
-_WORD = re.compile(r"(--text )?(?<![\w.-])(TEXT|TOKENS|CORPUS|FILE|DATA|WORK|FOLDER)\b(…?)")
+_WORD = re.compile(r"(?<![\w.-])(TEXT|CORPUS)\b(…?)")
+_UNTRIED = re.compile(r"\s+#.*|\s+--plot \S+")
+"""Comments, and pictures, which need matplotlib."""
 _MISSING = re.compile(r"error: (not installed: .*?)\. Run:")
-
-
-class Command(NamedTuple):
-    """A command, and those that it contains, which are run only if its packages are not installed."""
-
-    text: str
-    shorter: list[str]
 
 
 def commands(text: str, of_capfst: bool) -> list[str]:
@@ -83,28 +69,20 @@ def commands(text: str, of_capfst: bool) -> list[str]:
         command = next((instead for pattern, instead in INSTEAD.items() if re.match(pattern, line)), line)
         if _SCRIPT.match(command):
             found.append(command)
-    return [re.sub(r"\s+#.*", "", line) for line in found]
+    return [_UNTRIED.sub("", line) for line in found]
 
 
-def contains(one: str, other: str) -> bool:
-    """Return whether a command has all words of another, and more."""
-    return len(other) < len(one) and set(other.split()) <= set(one.split())
+def by_section(root: Path) -> Iterator[list[str]]:
+    """Yield the commands of each section of the pages, each once."""
+    done: set[str] = set()
+    for page in PAGES:
+        for section in re.split(r"^## ", (root / page).read_text("utf-8"), flags=re.MULTILINE):
+            new = [each for each in dict.fromkeys(commands(section, page in OF_CAPFST)) if each not in done]
+            done.update(new)
+            yield new
 
 
-def by_section(root: Path) -> list[list[Command]]:
-    """Return the commands of each section of the pages, each once: one that another contains is part of that one."""
-    sections = [
-        commands(section, page in OF_CAPFST)
-        for page in PAGES
-        for section in re.split(r"^## ", (root / page).read_text("utf-8"), flags=re.MULTILINE)
-    ]
-    every = list(dict.fromkeys(command for section in sections for command in section))
-    longest = [one for one in every if not any(contains(other, one) for other in every)]
-    shorter = {one: [other for other in every if contains(one, other)] for one in longest}
-    return [[Command(one, shorter.pop(one)) for one in section if one in shorter] for section in sections]
-
-
-def prepare(folder: Path, data: Path, section: list[Command]) -> None:
+def prepare(folder: Path, data: Path, section: list[str]) -> None:
     """Write the files that commands name into a folder: scripts and documents, parts of corpora, models and lists."""
     for name in ("scripts", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -119,11 +97,8 @@ def prepare(folder: Path, data: Path, section: list[Command]) -> None:
     cased = b"".join(first_lines(data / TEXTS[0], LINES[0]))
     for name, text in (("cased", cased), ("recased", cased), ("lowercased", lower_bytes(cased)), ("train", part)):
         (folder / f"{name}.txt").write_bytes(text)
-    for name in [model for model in MODELS if any(model in command.text for command in section)]:
+    for name in [model for model in MODELS if any(model in command for command in section)]:
         shutil.copyfile(models.find(models.DEFAULT), folder / name)
-    (folder / "words").mkdir()
-    for language in LANGUAGES:
-        (folder / "words" / f"{language}.txt").write_text("Paris\nBerlin\n", "utf-8")
     (folder / "build").mkdir()
 
 
@@ -135,19 +110,8 @@ def runnable(command: str, data: Path) -> str:
     """Return a command as it is run: with files for its words, the folder of corpora, and `--quick`."""
 
     def files(found: re.Match[str]) -> str:
-        option, word, several = found[1] or "", found[2], bool(found[3]) and not found[1]
-        texts, corpora = ([Path(file).name for file in files] for files in (TEXTS, CORPORA))
-        of_word: dict[str, Sequence[str | Path]] = {
-            "TEXT": texts,
-            "TOKENS": texts,
-            "CORPUS": corpora,
-            "FILE": corpora,
-            "DATA": [data / "train" / "en"],
-            "WORK": ["build/work"],
-            "FOLDER": [Path(shutil.which("lmplz") or "lmplz").parent],
-        }
-        chosen = of_word[word] if several else of_word[word][:1]
-        return option + " ".join(shlex.quote(str(each)) for each in chosen)
+        names = [Path(file).name for file in (TEXTS if found[1] == "TEXT" else CORPORA)]
+        return " ".join(names if found[2] else names[:1])
 
     if script := _SCRIPT.match(command):
         text = (ROOT / script[1]).read_text("utf-8")
@@ -170,8 +134,6 @@ class Result(NamedTuple):
 
 def run(command: str, folder: Path, data: Path) -> Result:
     """Run a command in a prepared folder."""
-    if "--kenlm" in command and not shutil.which("lmplz"):
-        return Result(command, 0, "not installed: KenLM", "")
     begin = time.monotonic()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     try:
@@ -187,19 +149,14 @@ def run(command: str, folder: Path, data: Path) -> Result:
     return Result(command, time.monotonic() - begin, missing[1] if missing else "", error if is_failed else "")
 
 
-def results(section: list[Command], data: Path, leave_out: dict[str, str]) -> Iterator[Result]:
+def results(section: list[str], data: Path, leave_out: str) -> Iterator[Result]:
     """Run the commands of a section in a folder of its own, in their order."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         prepare(folder, data, section)
         for command in section:
-            if reason := next((why for pattern, why in leave_out.items() if re.search(pattern, command.text)), None):
-                yield Result(command.text, 0, reason, "")
-                continue
-            result = run(command.text, folder, data)
-            yield result
-            if result.left_out:
-                yield from (run(each, folder, data) for each in command.shorter)
+            is_left_out = leave_out and re.search(leave_out, command)
+            yield Result(command, 0, "left out: a test runs it", "") if is_left_out else run(command, folder, data)
 
 
 @click.command(help=__doc__)
@@ -214,11 +171,11 @@ def results(section: list[Command], data: Path, leave_out: dict[str, str]) -> It
 def main(data: Path, brief: bool, only: str) -> None:
     if not data.is_dir():
         raise CapfstError(f"{data}: no such folder. Name that of the corpora: make experiments DATA=folder.")
-    sections = [[each for each in section if re.search(only, each.text)] for section in by_section(ROOT)]
+    sections = [[each for each in section if re.search(only, each)] for section in by_section(ROOT)]
 
-    def run_section(section: list[Command]) -> int:
+    def run_section(section: list[str]) -> int:
         n_failed = 0
-        for result in results(section, data, BRIEF_WITHOUT if brief else {}):
+        for result in results(section, data, BRIEF_WITHOUT if brief else ""):
             click.echo(str(result))
             n_failed += bool(result.error)
         return n_failed

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import capfst
 from capfst.casing.glued import (
     ABBREVIATION,
     BEGINS,
@@ -19,15 +20,31 @@ from capfst.fst.symbols import Symbols, check
 from capfst.recaser import Recaser, load
 from capfst.text.unicode import lower
 
+CORPUS = """\
+He left.
+She stayed at home.
+We met Mr. Jones in town.
+Then we left.
+They say that she left.
+We left!
+He stayed!
+Who is Mr. Jones?
+They have a foo and an x there.
+"""
+
 
 @pytest.fixture(scope="module")
-def recaser() -> Recaser:
-    return load(sentence_case=True)
+def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
+    folder = tmp_path_factory.mktemp("glued")
+    (folder / "corpus.txt").write_text(CORPUS * 40, "utf-8")
+    capfst.train(folder / "corpus.txt", folder / "cap.fst")
+    return load(folder / "cap.fst", sentence_case=True)
 
 
 def test_other_engine_and_lines(recaser: Recaser) -> None:
     text = "he left.she stayed.\n\nwe met mr.jones!he left.then left.foo\nx"
-    assert recaser(text, engine="openfst") == recaser(text)
+    expected = "He left.She stayed.\n\nWe met Mr.Jones!he left.Then left.foo\nX"
+    assert recaser(text) == recaser(text, engine="openfst") == expected
     assert recaser.sentences("he left.she stayed. we left!he stayed") == [
         "He left.", "She stayed. ", "We left!", "He stayed",
     ]  # fmt: skip

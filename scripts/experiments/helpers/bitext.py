@@ -1,6 +1,6 @@
 """Sentence pairs (a sentence and its translation): read, split into training and held-out text, tokenized, aligned.
 
-The corpora are the help of LibreOffice and the PHP manual, in English and German, Spanish and French. They do not
+The corpora are the help of LibreOffice and the PHP manual, in English and other languages. They do not
 record the files that their pairs come from, but keep the order of these. So blocks of consecutive pairs, each about as
 long as a chapter, are held out instead of single lines.
 """
@@ -44,20 +44,10 @@ class Bitext(NamedTuple):
     held_out: list[Pair]
     left_out: int
 
-    def turned(self) -> Bitext:
-        """Return the opposite direction."""
-        return Bitext(turned(self.training), turned(self.held_out), self.left_out)
-
 
 def turned(pairs: Iterable[tuple[T, T]]) -> list[tuple[T, T]]:
     """Swap the sides of pairs, or of the links of a pair."""
     return [(second, first) for first, second in pairs]
-
-
-def read_pairs(data: Path, language: str, corpus: str) -> list[Pair]:
-    """Read the pairs (English, translation) of a corpus."""
-    files = (data / "parallel" / f"{corpus}.en-{language}.{side}.txt.zst" for side in ("en", language))
-    return list(zip(*map(read_lines, files), strict=True))
 
 
 def read_bitext(data: Path, language: str, limit: int | None = None) -> Bitext:
@@ -65,7 +55,8 @@ def read_bitext(data: Path, language: str, limit: int | None = None) -> Bitext:
     training: list[Pair] = []
     candidates: list[Pair] = []
     for corpus in CORPORA:
-        for k, pair in enumerate(read_pairs(data, language, corpus)[:limit]):
+        files = (data / "parallel" / f"{corpus}.en-{language}.{side}.txt.zst" for side in ("en", language))
+        for k, pair in enumerate(zip(*(read_lines(file, most=limit) for file in files), strict=True)):
             (candidates if k // BLOCK % EVERY == EVERY - 1 else training).append(pair)
     return without_overlap(training, candidates)
 

@@ -6,11 +6,8 @@ sentences; and the alignment of recognized words with the reference's.
 
 from __future__ import annotations
 
-import json
 import tarfile
-from ast import literal_eval
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -29,54 +26,32 @@ class Word(NamedTuple):
     text: str  # as it is cased
     mark: str  # the punctuation after it, or ""
     speaker: str
-    tags: tuple[str, ...]  # the numbers (in the call) of the reference's spans that contain it
     times: tuple[float, float] | None = None  # its begin and end in seconds, if a recognizer gives them
 
 
-class Tables(Mapping[str, list[Word]]):
-    """The words of tables, by name. Each table is read when it is first needed, because that takes time."""
+class Call(dict[str, list[Word]]):
+    """The words of `REFERENCE`, and of each recognizer by its name. Each table is read when it is first needed, because
+    that takes time."""
 
     def __init__(self) -> None:
-        self.unread: dict[str, str] = {}
-        self._read: dict[str, list[Word]] = {}
+        self.tables: dict[str, str] = {}
 
-    def __getitem__(self, name: str) -> list[Word]:
-        if name not in self._read:
-            self._read[name] = _words(self.unread[name])
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.unread)
-
-    def __len__(self) -> int:
-        return len(self.unread)
-
-
-class Call(NamedTuple):
-    texts: Mapping[str, list[Word]]
-    """The words of `REFERENCE`, and of each recognizer by its name."""
-    types: dict[str, str]
-    """The types of the reference's spans (PERSON, DATE, CONTRACTION, …), by number."""
+    def __missing__(self, name: str) -> list[Word]:
+        self[name] = _words(self.tables[name])
+        return self[name]
 
 
 def read(archive: Path) -> dict[str, Call]:
     """Read the calls; they are sorted by name."""
-    tables: dict[str, Tables] = defaultdict(Tables)
-    types: dict[str, dict[str, str]] = defaultdict(dict)
+    calls: dict[str, Call] = defaultdict(Call)
     with decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as files:
         for member in files:
-            if (file := files.extractfile(member)) is None:
-                continue
             path = PurePath(member.name)
-            call = path.name.partition(".")[0]
-            text = file.read().decode()
-            if path.suffix == ".json":
-                types[call].update({number: span["entity_type"] for number, span in json.loads(text).items()})
-            elif path.suffix == ".nlp":
+            if path.suffix == ".nlp" and (file := files.extractfile(member)):
                 folders = [part for part in path.parts[1:-1] if part not in ("nlp", "output")]
                 name = REFERENCE if "nlp_references" in folders else " ".join(folders)
-                tables[call].unread[name] = text
-    return {call: Call(tables[call], types[call]) for call in sorted(tables)}
+                calls[path.name.partition(".")[0]].tables[name] = file.read().decode()
+    return dict(sorted(calls.items()))
 
 
 def _words(text: str) -> list[Word]:
@@ -87,13 +62,12 @@ def _words(text: str) -> list[Word]:
     """
     rows = [line.split("|") for line in text.splitlines()[1:]]
     words = []
-    for (token, speaker, begin, end, _, case, _, *tags), mark in zip(rows, _marks(rows), strict=True):
+    for (token, speaker, begin, end, _, case, *_), mark in zip(rows, _marks(rows), strict=True):
         if token := "".join(token.split()) + "%" * ("%" in mark):
             if token == "TRUE" and case == "LC":
                 token = "true"
-            tags_of_word = tuple(literal_eval(tags[0])) if tags else ()
             times = (float(begin), float(end)) if begin.strip() and end.strip() else None
-            words.append(Word(token, mark.replace("%", "").strip(), speaker, tags_of_word, times))
+            words.append(Word(token, mark.replace("%", "").strip(), speaker, times))
     return words
 
 

@@ -1,4 +1,4 @@
-"""Models as the experiments use them: the levels that they compare, models kept between runs, and recasing times."""
+"""Models that experiments keep between runs, and recasing times."""
 
 from __future__ import annotations
 
@@ -6,33 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 import capfst
-from capfst.casing.types import CasingCosts, LabelPath
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
-
-UNIGRAM, LM, ALL = LEVELS = ("unigram", "LM", "LM + context")
-"""The levels of a model (Lita et al. 2003): each word in its most frequent form; the LM alone; LM and context."""
-
-Recase = Callable[[list[str]], list[str]]
-
-
-def levels(model: str | Path | None) -> dict[str, Recase]:
-    """Return, for each level of a model, a function that recases lines as sentences."""
-    lm, both = (
-        capfst.load(model, sentence_case=True, input_case="ignore", context=context) for context in (False, True)
-    )
-
-    def unigram(lines: list[str]) -> list[str]:
-        # The labels of a word's forms are sorted by frequency; an OOV word stays in lower case.
-        buf = np.frombuffer("\n".join(lines).encode(), np.uint8)
-        words = lm.pipeline.words(buf)
-        path = LabelPath(words.first_labels, words.may_begin)
-        return bytes(lm.pipeline.surface(buf, words, path, CasingCosts())).decode().split("\n")
-
-    return {UNIGRAM: unigram, LM: lm, ALL: both}
 
 
 def kept_model(path: Path, train: Callable[[Path], object]) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from click.testing import CliRunner
 from tables import main
 
@@ -34,24 +33,12 @@ BENCH_TABLE = """\
 | truecase | 1 | 88,847 |  | 2.97 | 592 | 549 |  |  |  |
 
 A machine."""
-PHASES = {
-    "table": "phases",
-    "phases": ["S and T: words, forms", "P: the text again"],
-    "columns": [{"name": "1 M, and context", "ns": [28.4, 13.3]}, {"name": "1 M, LM alone", "ns": [28.6, 10.4]}],
-}
-PHASES_TABLE = """\
-| ns per word | 1 M, and context | 1 M, LM alone |
-| --- | --: | --: |
-| S and T: words, forms | 28 | 29 |
-| P: the text again | 13 | 10 |
-| all | 42 | 39 |"""
 
 
-@pytest.mark.parametrize(("results", "expected"), [(BENCH, BENCH_TABLE), (PHASES, PHASES_TABLE)])
-def test_tables(tmp_path, results, expected):
-    document, file, name = tmp_path / "figures.md", tmp_path / "results.json", results["table"]
-    document.write_text(f"a\n<!-- {name} -->\nold\n<!-- /{name} -->\nb\n", "utf-8")
-    file.write_text(json.dumps(results), "utf-8")
+def test_tables(tmp_path):
+    document, file = tmp_path / "figures.md", tmp_path / "results.json"
+    document.write_text("a\n<!-- bench -->\nold\n<!-- /bench -->\nb\n", "utf-8")
+    file.write_text(json.dumps(BENCH), "utf-8")
     done = CliRunner().invoke(main, [str(file), "--document", str(document)])
-    assert done.output == f"{expected}\n\n"
-    assert document.read_text("utf-8") == f"a\n<!-- {name} -->\n{expected}\n<!-- /{name} -->\nb\n"
+    assert done.output == f"{BENCH_TABLE}\n\n"
+    assert document.read_text("utf-8") == f"a\n<!-- bench -->\n{BENCH_TABLE}\n<!-- /bench -->\nb\n"

@@ -8,14 +8,14 @@ import numpy as np
 import punctuation as experiment
 import pytest
 from helpers.corpora import DATA
-from helpers.earnings21 import REFERENCE, Call, Word
+from helpers.earnings21 import REFERENCE, Word
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "experiments" / "punctuation.py"
 
 
 def words(text: str) -> list[Word]:
     """Return words, of which some have a mark."""
-    return [Word(token.rstrip(",.?!"), token[len(token.rstrip(",.?!")) :], "", ()) for token in text.split()]
+    return [Word(token.rstrip(",.?!"), token[len(token.rstrip(",.?!")) :], "") for token in text.split()]
 
 
 def test_marks_that_were_inserted() -> None:
@@ -38,7 +38,7 @@ def test_marks_of_recognized_words() -> None:
         "well we are here are you": [2, 0, 0, 2, 0, 3],
         "well yes uh we are hear now are you": [1, 2, 0, 0, 0, 0, 2, 0, 3],
     }.items():
-        call = Call({REFERENCE: words(said), "recognizer": words(heard)}, {})
+        call = {REFERENCE: words(said), "recognizer": words(heard)}
         assert experiment.aligned(call, "recognizer").tolist() == expected
 
 
