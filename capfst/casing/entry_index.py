@@ -23,6 +23,7 @@ from capfst.casing.types import Words
 from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import Array, I64Array, Record, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.hashing import PRIME, hash_pair
+from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
 from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, lower_into, put_plain
 
@@ -212,17 +213,6 @@ def split(buf: U8Array, words: Words, entries: EntryArray, pieces: PieceArray, i
             start = piece.end
             n += 1
     return n
-
-
-@inner
-def is_same(text: U8Array, start: i64, end: i64, other: U8Array, other_start: i64, other_end: i64) -> bool:
-    """Return whether two slices have the same bytes."""
-    if end - start != other_end - other_start:
-        return False
-    for k in range(end - start):  # noqa: SIM110
-        if text[start + k] != other[other_start + k]:
-            return False
-    return True
 
 
 @inner

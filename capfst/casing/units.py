@@ -21,7 +21,7 @@ from capfst.system.binary_search import lower_bound
 from capfst.system.sparse import sparse
 from capfst.text.facts import rows
 from capfst.text.language import Language
-from capfst.text.strings import Strings
+from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
@@ -64,10 +64,8 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
         return False
     if policy == KEEP:
         return True
-    symbol = table.symbols.offsets[k]
-    is_symbol = table.symbols.offsets[k + 1] - symbol == end - start
-    for j in range(end - start if is_symbol else 0):
-        is_symbol = is_symbol and table.symbols.data[symbol + j] == buf[start + j]
+    symbols = table.symbols
+    is_symbol = is_same(symbols.data, symbols.offsets[k], symbols.offsets[k + 1], buf, start, end)
     is_upper = shape == Shape.UPPER or (shape == Shape.CAPITALIZED and end - start == 1)
     return not is_symbol and not is_upper
 
