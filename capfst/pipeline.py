@@ -31,7 +31,7 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
-from capfst.context.user_costs import add_user_words, restricted
+from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
 from capfst.forks import cached
 from capfst.io.alignments import Block, parse
@@ -342,23 +342,18 @@ class Pipeline:
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        style: as in `recase`. restricts: whether units may take the other forms from their words instead, if
-        the LM alone needs no costs.
+        style: as in `recase`. restricts: as in `add_user_words`, for units.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
-        keeps_pruned = include_pruned or (found is not None and found.is_weighted)
+        keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
         costs = self._costs(buf, words, block, keeps_pruned, style, None if found is None else found.shapes)
-        is_context, search = block is None or block.source is None, self.engine.search
-        transducer = self.loaded.transducer
+        is_context, symbols = block is None or block.source is None, self.loaded.model.symbols
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
-        if units is not None and restricts and costs.arc_costs is None and not keeps_pruned:
-            costs = restricted(costs, buf, words, units[0], transducer, units[1])
-        elif units is not None:
-            costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
-        if self.user_words is None or found is None:
-            return costs
-        index = self.user_words.index
-        return add_user_words(costs, buf, words, index, transducer, found, search, include_pruned, is_context)
+        if units is not None:
+            costs = add_user_words(costs, words, units, symbols, keeps_pruned, is_context, restricts)
+        if found is not None:
+            costs = add_user_words(costs, words, found, symbols, include_pruned, is_context)
+        return costs
 
     def _costs(
         self,

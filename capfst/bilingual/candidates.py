@@ -31,6 +31,7 @@ from capfst.kernels.types import (
     f32,
     i64,
 )
+from capfst.text.strings import is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import Lowering, decode, lower_into
 
@@ -109,16 +110,6 @@ def weight_of(candidate: Candidate, weights: Weights) -> float:
 
 
 @inner
-def _is_equal(data: U8Array, begin: i64, end: i64, buf: U8Array, start: i64, stop: i64) -> bool:
-    if end - begin != stop - start:
-        return False
-    for k in range(end - begin):  # noqa: SIM110
-        if data[begin + k] != buf[start + k]:
-            return False
-    return True
-
-
-@inner
 def is_same_word(
     target: AnnotatedText, i: i64, source: AnnotatedText, k: i64, info: U8Array, lowering: Lowering, lowered: U8Matrix
 ) -> bool:
@@ -132,7 +123,7 @@ def is_same_word(
         return False
     size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, lowered[0], 0, info, lowering)
     other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, lowered[1], 0, info, lowering)
-    return _is_equal(lowered[0], 0, size, lowered[1], 0, other)
+    return is_same(lowered[0], 0, size, lowered[1], 0, other)
 
 
 @inner
@@ -177,7 +168,7 @@ def list_candidates(
         if copies and candidate.shape == MX:
             there = source.words
             begin, stop = forms.offsets[label + form], forms.offsets[label + form + 1]
-            if _is_equal(forms.data, begin, stop, source.buf, there.starts[k], there.ends[k]):
+            if is_same(forms.data, begin, stop, source.buf, there.starts[k], there.ends[k]):
                 candidate.weight = EXACT
                 has_copy = True
         n += 1

@@ -1,51 +1,48 @@
 """The index of the words and phrases that a user gives: find them in a text, leftmost first, and the longest of each.
 
-In: entries in their casing, one per line, then buffers of text in any casing. Out: an `EntryIndex`, and the matches in
-a text. A word of a text consists of *pieces*: the parts of a hyphenated word are pieces, and so are its hyphens, so
-that an entry is found whether or not the vocabulary has a hyphenated word as a whole. White space between pieces does
-not count. The table is a trie in a hash table: the key of a run of pieces is a hash of their lowercase, computed from
-the key of the run without the last piece.
+In: entries in their casing, one per line, then buffers of text in any casing. Out: an `EntryIndex`, and how the entries
+in a text write its words. A word of a text consists of *pieces*: the parts of a hyphenated word are pieces, and so are
+its hyphens, so that an entry is found whether or not the vocabulary has a hyphenated word as a whole. White space
+between pieces does not count. The table is a trie in a hash table: the key of a run of pieces is a hash of their
+lowercase, computed from the key of the run without the last piece.
 
-Speed: most words of a text begin no entry. Small tables, which stay in the cache, show this by the labels of a word and
-the next one, or by the key of an OOV word. Most entries of one word are found by its label alone.
+Speed: most words of a text begin no entry. A flag for each label, and a small table of bits, which stays in the cache,
+show this.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import has_sigma, shape_of
+from capfst.casing.shapes import AS_FORM, has_sigma, shape_of
 from capfst.casing.transducer import is_joined
 from capfst.casing.types import Words
-from capfst.kernels import inner, kernel, prefetch
-from capfst.kernels.types import Array, I64Array, U8Array, U64Array, U64Matrix, i64, u8, u32, u64
+from capfst.kernels import copy_bytes, inner, kernel, prefetch
+from capfst.kernels.types import Array, I64Array, Record, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.hashing import PRIME, hash_pair
-from capfst.text.strings import Strings
+from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
-from capfst.text.unicode import GROWTH, IS_CASED, IS_UPPER, Lowering, decode, eight_of, lower_into, put_plain
+from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, lower_into, put_plain
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
 MOST_CASINGS = 10
 """Entries with the same pieces. Wherever these are in a text, the costs of each are compared."""
-HAS_CASE, HAS_CAPITAL = 1, 2
-WORD_FIRST, PHRASE_FIRST, ALONE = 1, 2, 4
 FILTER_BITS = 21
-BLOCK = 128  # words that take each step of the search together
-_CONTINUES, _IS_FIXED = 1, 2
+BLOCK = 128  # words
+_WORD_FIRST, _PHRASE_FIRST = 1, 2
 _AHEAD = 8
-_HYPHEN, _APOSTROPHE = ord("-"), ord("'")
+_HYPHEN = ord("-")
 
 ENTRY = np.dtype(
     [
         ("piece", "i8"),  # its first piece; in the record after the last, the number of pieces
         ("weight", "f8"),  # in nats, or FIXED
-        ("following", "i8"),  # the next entry with the same pieces in another casing, or −1
-        ("start", "i8"),  # byte offsets in the text
-        ("end", "i8"),
+        ("following", "i4"),  # the next entry with the same pieces in another casing, or −1
+        ("shapes", "i4"),  # bits: the shapes of its pieces
     ],
     align=True,
 )
@@ -54,24 +51,57 @@ EntryArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(ENTRY)]
 PIECE = np.dtype([("start", "i8"), ("end", "i8"), ("kind", "u1")], align=True)
 """A piece of an entry, in bytes of the text. kind: MARKS; WORD, if it is a word in lower case; else PROTECTED."""
 PieceArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(PIECE)]
-SLOT = np.dtype([("key", "u8"), ("entry", "i4"), ("flags", "u4")], align=True)
+SLOT = np.dtype([("key", "u8"), ("entry", "i4"), ("is_fixed", "?"), ("continues", "?")], align=True)
 """key: of a run of pieces with which entries begin; 0 in an empty slot. entry: the first entry that consists of these
-pieces, or −1. flags: _CONTINUES, if longer entries begin with them; _IS_FIXED, if the entry has no weight."""
+pieces, or −1. is_fixed: whether it has no weight. continues: whether longer entries begin with them."""
 SlotArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(SLOT)]
-PENDING = np.dtype([("begin", "i8"), ("end", "i8"), ("key", "u8"), ("entry", "i8")], align=True)
-"""A run of words begin … end − 1, with which entries may begin, and its key, or 0; and the entry that is the first word
-alone, or −1."""
-PendingArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(PENDING)]
-LONE = np.dtype([("entry", "i4"), ("form", "i2"), ("shape", "u1"), ("is_fixed", "?")], align=True)
-"""An entry that is ALONE: which surface form of its word it is, or −1; its shape; whether it has no weight."""
-LoneArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(LONE)]
-MATCH = np.dtype(
-    [("begin", "i8"), ("end", "i8"), ("entry", "i8"), ("form", "i4"), ("shape", "u1"), ("is_fixed", "?")], align=True
-)
-"""The words begin … end − 1 of a text are this entry, the first one with these pieces. form, shape: as in LONE; form is
-NOT_ALONE if the entry was found by its pieces."""
-NOT_ALONE = -2
+CANDIDATE = np.dtype([("word", "i8"), ("key", "u8")], align=True)
+"""A word with which entries may begin, and the key of its pieces."""
+CandidateArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(CANDIDATE)]
+MATCH = np.dtype([("begin", "i8"), ("end", "i8"), ("entry", "i8")], align=True)
+"""The words begin … end − 1 of a text have the key of this entry, the first one with these pieces."""
 MatchArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(MATCH)]
+Match: TypeAlias = Annotated[Any, Record(MATCH)]
+LISTED = np.dtype(
+    [("word", "i8"), ("start", "i8"), ("end", "i8"), ("weight", "f4"), ("n", "i4")],
+    align=True,
+)
+"""A word of a text in the casing of an entry, which is start … end − 1 of `Found.text`. n: the number of the entry's
+words from this one on. weight: of the entry, in nats, or FIXED."""
+ListedArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(LISTED)]
+Listed: TypeAlias = Annotated[Any, Record(LISTED)]
+
+
+@kernel
+def _fill(listed: ListedArray, text: U8Array, info: U8Array, starts: I64Array, ends: I64Array, shapes: U8Array) -> None:
+    """Fill the arrays of `Found` from the words in entries without a weight."""
+    for m in range(listed.size):
+        i, start, end = i64(listed[m].word), i64(listed[m].start), i64(listed[m].end)
+        starts[i], ends[i], shapes[i] = start, end, shape_of(text, start, end, info)
+
+
+class Writing(NamedTuple):
+    """Words in the casing of entries, to be filled in."""
+
+    listed: ListedArray  # LISTED
+    text: U8Array
+
+
+class Found(NamedTuple):
+    """The entries in a text of n words."""
+
+    text: U8Array  # the words in the casing of entries
+    fixed: ListedArray  # LISTED: the words in entries without a weight, in the order of the text
+    weighted: ListedArray  # LISTED: the words in the others, entry after entry
+    starts: I64Array  # [n]: how words in entries without a weight are written, in bytes of the text; −1 for others
+    ends: I64Array  # [n]
+    shapes: U8Array  # [n]: of these words; AS_FORM for others
+
+    @classmethod
+    def of(cls, text: U8Array, fixed: ListedArray, weighted: ListedArray, n: int) -> Found:
+        of_words = np.full(n, -1), np.full(n, -1), np.full(n, AS_FORM, np.uint8)
+        _fill(fixed, text, INFO, *of_words)
+        return cls(text, fixed, weighted, *of_words)
 
 
 class EntryIndex(NamedTuple):
@@ -81,10 +111,7 @@ class EntryIndex(NamedTuple):
     entries: EntryArray  # ENTRY
     pieces: PieceArray  # PIECE
     slots: SlotArray  # SLOT
-    first: U8Array
-    """By label: WORD_FIRST, PHRASE_FIRST, if entries of one word, or of several, begin with the word; ALONE, if an
-    entry is the word, and the label is enough to find it."""
-    alone: LoneArray  # LONE, by label: the first entry that is the word, if that is ALONE
+    first: U8Array  # by label: _WORD_FIRST, _PHRASE_FIRST, if entries of one word, or of several, begin with the word
     filter: U64Array  # bits: of the labels of the first two words of each entry, and of the keys in the table
     longest: i64  # the size of the longest piece
 
@@ -99,7 +126,7 @@ class Rules(NamedTuple):
 
 
 @inner
-def piece_end(buf: U8Array, start: i64, end: i64, token_type: u8) -> i64:
+def _piece_end(buf: U8Array, start: i64, end: i64, token_type: u8) -> i64:
     """Return the end of the piece at `start` of a word that ends at `end`."""
     if token_type == WORD or token_type == MARKS:
         return end
@@ -136,9 +163,15 @@ def _extended(key: u64, parts: U64Array, size: i64) -> u64:
 
 
 @inner
+def _home(key: u64, slots: SlotArray) -> i64:
+    """Return the slot at which the search for a key begins."""
+    return i64((key >> u64(32)) * u64(slots.size) >> u64(32))
+
+
+@inner
 def _slot_of(key: u64, slots: SlotArray) -> i64:
     """Return the slot of a key, or the empty slot for it."""
-    slot = i64((key >> u64(32)) * u64(slots.size) >> u64(32))
+    slot = _home(key, slots)
     while slots[slot].key != key and slots[slot].key != u64(0):
         slot = slot + 1 if slot + 1 < slots.size else 0
     return slot
@@ -159,9 +192,9 @@ def _may_have(key: u64, filter: U64Array) -> bool:
 
 
 @kernel
-def split(buf: U8Array, words: Words, entries: EntryArray, pieces: PieceArray) -> i64:
-    """Fill the first pieces of the entries, which are the lines of a text with these words, and the pieces. Return
-    their number."""
+def split(buf: U8Array, words: Words, entries: EntryArray, pieces: PieceArray, info: U8Array) -> i64:
+    """Fill the first pieces and the shapes of the entries, which are the lines of a text with these words, and the
+    pieces. Return their number."""
     n, entry = 0, 0
     entries[0].piece = 0
     for i in range(words.starts.size):
@@ -170,44 +203,16 @@ def split(buf: U8Array, words: Words, entries: EntryArray, pieces: PieceArray) -
             entry += 1
             entries[entry].piece = n
             continue
-        if entries[entry].piece == n:
-            entries[entry].start = words.starts[i]
-        entries[entry].end = words.ends[i]
         start, end = words.starts[i], words.ends[i]
         while start < end:
             piece = pieces[n]
-            piece.start, piece.end = start, piece_end(buf, start, end, token_type)
+            piece.start, piece.end = start, _piece_end(buf, start, end, token_type)
             is_token = start == words.starts[i] and piece.end == end and token_type == WORD
             piece.kind = MARKS if token_type == MARKS else WORD if is_token else PROTECTED
+            entries[entry].shapes |= 1 << shape_of(buf, start, i64(piece.end), info)
             start = piece.end
             n += 1
     return n
-
-
-@kernel
-def mark_case(index: EntryIndex, info: U8Array, case: U8Array) -> None:
-    """Fill `case` with HAS_CASE and HAS_CAPITAL of each entry."""
-    for entry in range(case.size):
-        case[entry] = 0
-        for k in range(index.entries[entry].piece, index.entries[entry + 1].piece):
-            i, end = i64(index.pieces[k].start), i64(index.pieces[k].end)
-            while i < end:
-                code, i = decode(index.text, i, end)
-                if info[code] & IS_CASED:
-                    case[entry] |= u8(HAS_CASE)
-                if info[code] & IS_UPPER:
-                    case[entry] |= u8(HAS_CAPITAL)
-
-
-@inner
-def is_same(text: U8Array, start: i64, end: i64, other: U8Array, other_start: i64, other_end: i64) -> bool:
-    """Return whether two slices have the same bytes."""
-    if end - start != other_end - other_start:
-        return False
-    for k in range(end - start):  # noqa: SIM110
-        if text[start + k] != other[other_start + k]:
-            return False
-    return True
 
 
 @inner
@@ -237,10 +242,10 @@ def insert(index: EntryIndex, rules: Rules) -> tuple[i64, i64]:
             key = _extended(key, rules.parts[0], size)
             _mark(key, index.filter)
             if slot >= 0:
-                slots[slot].flags |= u32(_CONTINUES)
+                slots[slot].continues = True
             slot = _slot_of(key, slots)
             if slots[slot].key == u64(0):
-                slots[slot].key, slots[slot].entry, slots[slot].flags = key, -1, 0
+                slots[slot].key, slots[slot].entry = key, -1
         entries[entry].following = -1
         other, last, n_casings = i64(slots[slot].entry), -1, 1
         while other >= 0:
@@ -258,255 +263,162 @@ def insert(index: EntryIndex, rules: Rules) -> tuple[i64, i64]:
             slots[slot].entry = entry
         elif last != entry:
             entries[last].following = entry
-        if entries[slots[slot].entry].weight == np.inf:
-            slots[slot].flags |= u32(_IS_FIXED)
+        slots[slot].is_fixed = entries[slots[slot].entry].weight == np.inf
     return -1, -1
 
 
-@inner
-def _is_exact(text: U8Array, start: i64, end: i64) -> bool:
-    """Return whether the label of a word determines its lowercase: without digits, apostrophes and capital sigmas."""
-    for i in range(start, end):
-        if 48 <= text[i] <= 57 or text[i] == _APOSTROPHE or text[i] == 0xE2:  # ’ begins with it
-            return False
-    return not has_sigma(text, start, end)
-
-
 @kernel
-def mark_first(words: Words, index: EntryIndex, forms: Strings, info: U8Array) -> None:
-    """Fill `first`, `alone` and `filter` of an EntryIndex from the words of its text in lower case. forms: the surface
-    forms of the model."""
-    first, entry, is_first = index.first, 0, True
+def mark_first(words: Words, index: EntryIndex) -> None:
+    """Fill `first` and `filter` of an EntryIndex from the words of its text in lower case."""
+    index.first[0] = u8(_WORD_FIRST)
     for i in range(words.starts.size):
-        if words.token_types[i] == NEWLINE:
-            entry += 1
-            is_first = True
-            continue
-        label = words.first_labels[i]
-        if is_first and label != 0:
-            record = index.entries[entry]
-            start, end = i64(record.start), i64(record.end)
-            if i + 1 < words.starts.size and words.token_types[i + 1] != NEWLINE:
-                first[label] |= u8(PHRASE_FIRST)
-                _mark(hash_pair(label, words.first_labels[i + 1]), index.filter)
-            elif words.token_types[i] != WORD or not _is_exact(index.text, start, end):
-                first[label] |= u8(WORD_FIRST)
-            else:
-                lone = index.alone[label]
-                if not first[label] & ALONE:
-                    lone.entry, lone.shape, lone.form = entry, shape_of(index.text, start, end, info), -1
-                    lone.is_fixed = record.weight == np.inf
-                    for k in range(i64(words.n_forms[i])):
-                        begin, stop = forms.offsets[label + k], forms.offsets[label + k + 1]
-                        if is_same(index.text, start, end, forms.data, begin, stop):
-                            lone.form = k
-                first[label] |= u8(ALONE)
-        is_first = False
+        if (i == 0 or words.token_types[i - 1] == NEWLINE) and words.first_labels[i] != 0:
+            is_phrase = i + 1 < words.starts.size and words.token_types[i + 1] != NEWLINE
+            index.first[words.first_labels[i]] |= u8(_PHRASE_FIRST if is_phrase else _WORD_FIRST)
+            if is_phrase:
+                _mark(hash_pair(words.first_labels[i], words.first_labels[i + 1]), index.filter)
 
 
 @inner
 def _extended_by_word(key: u64, buf: U8Array, words: Words, i: i64, index: EntryIndex, rules: Rules) -> u64:
-    """Return the key of a run of pieces with those of word i after it; 0 if one of these is too long for an entry."""
+    """Return the key of a run of pieces with those of word i after it; 0 if no entry begins with them."""
     start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
     while start < end:
-        stop = piece_end(buf, start, end, token_type)
+        stop = _piece_end(buf, start, end, token_type)
         if stop - start > GROWTH * index.longest:
             return u64(0)
         key = _extended(key, rules.parts[0], _put(buf, start, stop, token_type, rules, rules.parts[0]))
         start = stop
-    return key
+    return key if _may_have(key, index.filter) else u64(0)
 
 
 @inner
-def _candidates(words: Words, begin: i64, end: i64, index: EntryIndex, pending: PendingArray) -> i64:
-    """List in `pending` those of the words begin … end − 1 with which entries may begin, by their labels: the key is
-    that of the labels of the word and the next one. Return their number. No branch depends on the words."""
-    n, last = 0, words.starts.size - 1
-    for i in range(begin, end):
+def _list_candidates(
+    buf: U8Array, words: Words, begin: i64, end: i64, index: EntryIndex, rules: Rules, candidates: CandidateArray
+) -> i64:
+    """List those of the words begin … end − 1 with which entries may begin. Return their number."""
+    n, n_left, last = 0, 0, words.starts.size - 1
+    for i in range(begin, end):  # without branches that depend on the words
         label = words.first_labels[i]
         prefetch(index.first, words.first_labels[min(i + 2 * _AHEAD, last)])
-        pending[n].begin = i
-        n += (index.first[label] != 0) | ((label == 0) & (words.token_types[i] != NEWLINE))
+        how, pair = index.first[label], hash_pair(label, words.first_labels[min(i + 1, last)])
+        candidates[n].word = i
+        n += (how & _WORD_FIRST != 0) | ((how != 0) & _may_have(pair, index.filter))
     for k in range(n):
-        i = i64(pending[k].begin)
-        label = words.first_labels[i]
-        key = hash_pair(label, words.first_labels[min(i + 1, last)])
-        pending[k].key = key
-        # What is not read is prefetched from a fixed place.
-        how = i64(index.first[label])
-        prefetch(index.filter, i64(key >> u64(64 - FILTER_BITS + 6)) * (how >> 1 & 1))
-        prefetch(index.alone, i64(label) * (how >> 2 & 1))
-    return n
+        word = i64(candidates[k].word)
+        key = _extended_by_word(u64(0), buf, words, word, index, rules)
+        candidates[n_left].word, candidates[n_left].key = word, key
+        prefetch(index.slots, _home(key, index.slots))
+        n_left += (key != u64(0)) & (words.token_types[word] != NEWLINE)
+    return n_left
 
 
 @inner
-def _queue(
-    buf: U8Array, words: Words, begin: i64, end: i64, index: EntryIndex, rules: Rules, pending: PendingArray
-) -> i64:
-    """Fill `pending` with those of the words begin … end − 1 with which entries may begin, by the filter. Return their
-    number."""
-    n, size = 0, words.starts.size
-    for k in range(_candidates(words, begin, end, index, pending)):
-        i = i64(pending[k].begin)
-        label, entry, key, stop = words.first_labels[i], -1, u64(0), i + 1
-        how = index.first[label]
-        may_go_on = label != 0 and how & PHRASE_FIRST != 0 and _may_have(pending[k].key, index.filter)
-        if label == 0 or how & WORD_FIRST or may_go_on:
-            key = _extended_by_word(key, buf, words, i, index, rules)
-        if label != 0 and how & ALONE:
-            entry = i64(index.alone[label].entry)
-        if label != 0 and not how & WORD_FIRST and key != u64(0):
-            is_last = stop == size or words.token_types[stop] == NEWLINE
-            key, stop = u64(0) if is_last else _extended_by_word(key, buf, words, stop, index, rules), stop + 1
-        key = key if _may_have(key, index.filter) else u64(0)
-        if key != u64(0) or entry >= 0:
-            record = pending[n]
-            record.begin, record.end, record.key, record.entry = i, stop, key, entry
-            prefetch(index.slots, i64((key >> u64(32)) * u64(index.slots.size) >> u64(32)))
-            n += 1
-    return n
-
-
-@inner
-def _longest(
-    buf: U8Array, words: Words, begin: i64, end: i64, key: u64, entry: i64, index: EntryIndex, rules: Rules
-) -> tuple[i64, i64, i64, i64]:
-    """Return the longest entry that begins with the words begin … end − 1, which have this key, and its end; and the
-    same among the entries of several words with a weight, which the first one is not. An end is −1 if there is none.
-
-    entry: that of the first word alone, or −1.
-    """
-    entry_end, phrase, phrase_end = begin + 1 if entry >= 0 else -1, -1, -1
-    while key != u64(0):
-        slot = index.slots[_slot_of(key, index.slots)]
-        if slot.key == u64(0):
-            break
-        if slot.entry >= 0 and (slot.flags & _IS_FIXED or end == begin + 1):
-            entry, entry_end = i64(slot.entry), end
-        elif slot.entry >= 0:
-            phrase, phrase_end = i64(slot.entry), end
-        if not slot.flags & _CONTINUES or end == words.starts.size or words.token_types[end] == NEWLINE:
-            break
-        key = _extended_by_word(key, buf, words, end, index, rules)
-        end += 1
-        if not _may_have(key, index.filter):  # the filter is in the cache, the table may not be
-            break
-    return entry, entry_end, phrase, phrase_end
+def _add(matches: MatchArray, n: i64, begin: i64, end: i64, entry: i64) -> i64:
+    """Add a match, if there is one, and it does not overlap the last of n. Return how many there are then."""
+    if end < 0 or (n > 0 and begin < matches[n - 1].end):
+        return n
+    matches[n].begin, matches[n].end, matches[n].entry = begin, end, entry
+    return n + 1
 
 
 @kernel
 def find(
-    buf: U8Array,
-    words: Words,
-    index: EntryIndex,
-    rules: Rules,
-    pending: PendingArray,
-    matches: MatchArray,
-    phrases: MatchArray,
-) -> tuple[i64, i64]:
-    """Fill `matches` with the entries in a text, and `phrases` with those of several words that have a weight: each
-    from left to right, the longest at each word, without overlaps. Return the numbers of both.
+    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, candidates: CandidateArray, fixed: MatchArray,
+    weighted: MatchArray,
+) -> tuple[i64, i64]:  # fmt: skip
+    """Fill `fixed` with the entries without a weight in a text, and `weighted` with the others: each from left to
+    right, the longest at each word, without overlaps. Return the numbers of both.
 
-    An entry is found by its label or the hash of its pieces; `verify` compares them. pending: working memory.
+    An entry is found by the hash of its pieces; `write_listed` compares them. candidates: working memory, [BLOCK].
     """
-    n_matches, n_phrases, end, phrase_end, size = 0, 0, 0, 0, words.starts.size
+    n_fixed, n_weighted, size = 0, 0, words.starts.size
     for block in range(0, size, BLOCK):
-        for k in range(_queue(buf, words, block, min(size, block + BLOCK), index, rules, pending)):
-            begin = i64(pending[k].begin)
-            if begin < end and begin < phrase_end:
-                continue
-            entry, entry_end, phrase, phrase_stop = _longest(
-                buf, words, begin, i64(pending[k].end), pending[k].key, i64(pending[k].entry), index, rules
-            )
-            if entry_end > 0 and begin >= end:
-                match = matches[n_matches]
-                match.begin, match.end, match.entry, match.form = begin, entry_end, entry, NOT_ALONE
-                if entry == pending[k].entry:
-                    lone = index.alone[words.first_labels[begin]]
-                    match.form, match.shape, match.is_fixed = lone.form, lone.shape, lone.is_fixed
-                n_matches += 1
-                end = entry_end
-            if phrase_stop > 0 and begin >= phrase_end:
-                match = phrases[n_phrases]
-                match.begin, match.end, match.entry, match.form = begin, phrase_stop, phrase, NOT_ALONE
-                n_phrases += 1
-                phrase_end = phrase_stop
-    return n_matches, n_phrases
+        for j in range(_list_candidates(buf, words, block, min(size, block + BLOCK), index, rules, candidates)):
+            begin, key = i64(candidates[j].word), candidates[j].key
+            end, fixed_end, fixed_entry, weighted_end, weighted_entry = begin, -1, -1, -1, -1
+            while key != u64(0):
+                slot = index.slots[_slot_of(key, index.slots)]
+                if slot.key == u64(0):
+                    break
+                end += 1
+                if slot.entry >= 0 and slot.is_fixed:
+                    fixed_end, fixed_entry = end, i64(slot.entry)
+                elif slot.entry >= 0:
+                    weighted_end, weighted_entry = end, i64(slot.entry)
+                if not slot.continues or end == size or words.token_types[end] == NEWLINE:
+                    break
+                key = _extended_by_word(key, buf, words, end, index, rules)
+            n_fixed = _add(fixed, n_fixed, begin, fixed_end, fixed_entry)
+            n_weighted = _add(weighted, n_weighted, begin, weighted_end, weighted_entry)
+    return n_fixed, n_weighted
 
 
 @inner
-def _fits(
-    buf: U8Array, words: Words, begin: i64, end: i64, index: EntryIndex, entry: i64, rules: Rules, starts: I64Array,
-    ends: I64Array,
-) -> bool:  # fmt: skip
-    """Return whether the words begin … end − 1, whose pieces have the hash of those of an entry, can be written as it:
-    whether only case changes. Fill starts and ends of what to write for these words, −1 for MARKS."""
+def _write(
+    buf: U8Array, words: Words, match: Match, index: EntryIndex, entry: i64, rules: Rules, found: Writing, n: i64,
+    size: i64,
+) -> tuple[i64, i64]:  # fmt: skip
+    """Write words, whose pieces have the hash of those of an entry, in its casing, after the n words and the `size`
+    bytes of `found`; if they can be, because only case changes. Return the new n and size."""
     text, k, last = index.text, i64(index.entries[entry].piece), i64(index.entries[entry + 1].piece)
-    for i in range(begin, end):
+    before, size_before = n, size
+    for i in range(match.begin, match.end):
         token_type, start, word_end = words.token_types[i], words.starts[i], words.ends[i]
         first = k
         while start < word_end:
             if k == last or (k > first and index.pieces[k - 1].end != index.pieces[k].start):
-                return False
-            piece, stop = index.pieces[k], piece_end(buf, start, word_end, token_type)
-            size = _put(buf, start, stop, token_type, rules, rules.parts[0])
-            if size != _put(text, piece.start, piece.end, piece.kind, rules, rules.parts[1]):
-                return False
-            for part in range((size + 7) >> 3):
+                return before, size_before
+            piece, stop = index.pieces[k], _piece_end(buf, start, word_end, token_type)
+            length = _put(buf, start, stop, token_type, rules, rules.parts[0])
+            if length != _put(text, piece.start, piece.end, piece.kind, rules, rules.parts[1]):
+                return before, size_before
+            for part in range((length + 7) >> 3):
                 if rules.parts[0, part] != rules.parts[1, part]:
-                    return False
+                    return before, size_before
             start = stop
             k += 1
         if token_type != MARKS:
-            starts[i], ends[i] = index.pieces[first].start, index.pieces[k - 1].end
-            if has_sigma(text, starts[i], ends[i]) and is_joined(buf, words.starts[i], word_end, buf.size, rules.info):
-                return False
-    return k == last
+            begin, end, record = i64(index.pieces[first].start), i64(index.pieces[k - 1].end), found.listed[n]
+            copy_bytes(text, begin, end - begin, found.text, size)
+            record.word, record.start, record.end = i, size, size + end - begin
+            record.weight = index.entries[entry].weight
+            n, size = n + 1, size + end - begin
+            if has_sigma(text, begin, end) and is_joined(buf, words.starts[i], word_end, buf.size, rules.info):
+                return before, size_before
+    if k < last:
+        return before, size_before
+    for record in range(before, n):
+        found.listed[record].n = n - record
+    return n, size
 
 
 @kernel
-def verify(
-    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, matches: MatchArray, has_weights: bool,
-    starts: I64Array, ends: I64Array, shapes: U8Array,
-) -> i64:  # fmt: skip
-    """Keep the matches whose words can be written as their entry. Return their number.
+def write(
+    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, matches: MatchArray, found: Writing, size: i64
+) -> tuple[i64, i64]:
+    """Write the words in these matches in the casing of their entry, or of each if they are in several, after the
+    `size` bytes that `found` has. Return the number of these words, and the new size. Matches whose words cannot be
+    written so are left out.
 
-    starts, ends: [n], −1 before; filled with what to write for each word, in bytes of the index's text; except for
-    words in entries that are surface forms and ALONE, unless entries have weights. shapes: [n], AS_FORM before;
-    filled with the shapes of words in entries without a weight. An identifier that is a word in lower case becomes a
-    word, and no sentence begins inside an entry without a weight.
+    An identifier that is a word in lower case becomes a word, and no sentence begins inside an entry without a weight.
     """
     n, last = 0, matches.size - 1
     for m in range(matches.size):
-        ahead = matches[min(m + 3 * _AHEAD, last)]
-        prefetch(index.entries, ahead.entry * (ahead.form < 0))
-        if matches[min(m + 2 * _AHEAD, last)].form == NOT_ALONE:
-            prefetch(index.pieces, index.entries[matches[min(m + 2 * _AHEAD, last)].entry].piece)
-        if matches[min(m + _AHEAD, last)].form == NOT_ALONE:
-            prefetch(index.text, index.entries[matches[min(m + _AHEAD, last)].entry].start)
-        begin, end, entry = i64(matches[m].begin), i64(matches[m].end), i64(matches[m].entry)
-        form, shape, is_fixed = matches[m].form, matches[m].shape, bool(matches[m].is_fixed)
-        record = index.entries[entry]
-        if form != NOT_ALONE:
-            if is_fixed:
-                shapes[begin] = shape
-            if form < 0 or has_weights:
-                starts[begin], ends[begin] = record.start, record.end
-        elif not _fits(buf, words, begin, end, index, entry, rules, starts, ends):
-            for i in range(begin, end):
-                starts[i] = ends[i] = -1
+        prefetch(index.entries, matches[min(m + 3 * _AHEAD, last)].entry)
+        prefetch(index.pieces, index.entries[matches[min(m + 2 * _AHEAD, last)].entry].piece)
+        piece = index.pieces[index.entries[matches[min(m + _AHEAD, last)].entry].piece]
+        prefetch(index.text, piece.start)
+        begin, end, entry, before = i64(matches[m].begin), i64(matches[m].end), i64(matches[m].entry), n
+        first, is_fixed = i64(index.entries[entry].piece), index.entries[entry].weight == np.inf
+        is_one_piece = end == begin + 1 and index.entries[entry + 1].piece == first + 1
+        while entry >= 0:
+            n, size = _write(buf, words, matches[m], index, entry, rules, found, n, size)
+            entry = i64(index.entries[entry].following)
+        if n == before:
             continue
-        else:
-            is_fixed, piece = record.weight == np.inf, i64(record.piece)
-            is_one_piece = end == begin + 1 and index.entries[entry + 1].piece == piece + 1
-            if words.token_types[begin] == PROTECTED and is_one_piece and index.pieces[piece].kind == WORD:
-                words.token_types[begin] = WORD
-            for i in range(begin, end if is_fixed else begin):
-                words.may_begin[i] = words.may_begin[i] and i == begin
-                if starts[i] >= 0:
-                    shapes[i] = shape_of(index.text, starts[i], ends[i], rules.info)
-        match = matches[n]
-        match.begin, match.end, match.entry = begin, end, entry
-        match.form, match.shape, match.is_fixed = form, shape, is_fixed
-        n += 1
-    return n
+        if words.token_types[begin] == PROTECTED and is_one_piece and index.pieces[first].kind == WORD:
+            words.token_types[begin] = WORD
+        for i in range(begin + 1, end if is_fixed else begin):
+            words.may_begin[i] = False
+    return n, size

@@ -12,17 +12,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.entry_index import ENTRY, LONE, MATCH, NOT_ALONE, PIECE, SLOT, EntryIndex, MatchArray
-from capfst.casing.shapes import AS_FORM, Shape, shape_of
+from capfst.casing.entry_index import LISTED, Found, ListedArray
+from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import Words
-from capfst.casing.user_words import Found
 from capfst.kernels import copy_bytes, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u64
 from capfst.system.binary_search import lower_bound
 from capfst.system.sparse import sparse
 from capfst.text.facts import rows
 from capfst.text.language import Language
-from capfst.text.strings import Strings
+from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
@@ -65,10 +64,8 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
         return False
     if policy == KEEP:
         return True
-    symbol = table.symbols.offsets[k]
-    is_symbol = table.symbols.offsets[k + 1] - symbol == end - start
-    for j in range(end - start if is_symbol else 0):
-        is_symbol = is_symbol and table.symbols.data[symbol + j] == buf[start + j]
+    symbols = table.symbols
+    is_symbol = is_same(symbols.data, symbols.offsets[k], symbols.offsets[k + 1], buf, start, end)
     is_upper = shape == Shape.UPPER or (shape == Shape.CAPITALIZED and end - start == 1)
     return not is_symbol and not is_upper
 
@@ -85,13 +82,11 @@ def _find(
     lowering: Lowering,
     lowered: U8Array,
     text: U8Array,
-    matches: MatchArray,
-    starts: I64Array,
-    ends: I64Array,
+    listed: ListedArray,
 ) -> tuple[i64, i64]:
-    """Write the words that are or end with a unit to `text`. Fill `matches`, and `starts` and `ends` with their
-    offsets. Return how many they are, and the size of the text. languages: of each word, or empty. every: the bits of
-    all languages. policy: the use of the written case. lowered: working memory."""
+    """Write the words that are or end with a unit to `text`, and list them. Return how many they are, and the size of
+    the text. languages: of each word, or empty. every: the bits of all languages. policy: the use of the written case.
+    lowered: working memory."""
     n, size, number = 0, 0, -3  # the last word that is a number
     for i in range(words.starts.size):
         start = words.starts[i]
@@ -116,14 +111,13 @@ def _find(
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
         if table.languages[k] & language != language:
             continue
-        starts[n] = size
+        listed[n].word, listed[n].start = i, size
         copy_bytes(buf, start, unit - start, text, size)
         size += unit - start
         symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]
         copy_bytes(table.symbols.data, symbol, symbol_end - symbol, text, size)
         size += symbol_end - symbol
-        ends[n] = size
-        matches[n].begin, matches[n].end, matches[n].is_fixed, matches[n].form = i, i + 1, True, NOT_ALONE
+        listed[n].end = size
         n += 1
     return n, size
 
@@ -150,25 +144,13 @@ class Units:
 
     def find(
         self, buf: npt.NDArray[np.uint8], words: Words, languages: npt.NDArray[np.uint8] | None, input_case: str
-    ) -> tuple[EntryIndex, Found] | None:
-        """Return the units in a text, as entries that are found in it; None if there are none. languages: as of
+    ) -> Found | None:
+        """Return the units in a text, as entries without a weight; None if there are none. languages: as of
         `CasingCosts`."""
         n = len(words.starts)
-        matches, text = sparse(n, MATCH), sparse(2 * buf.size + _LONGEST, np.uint8)
-        of_matches = sparse(n, np.int64), sparse(n, np.int64)
-        n_matches, size = _find(
+        listed, text = sparse(n, LISTED), sparse(2 * buf.size + _LONGEST, np.uint8)
+        n_units, size = _find(
             buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.table,
-            _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, matches,
-            *of_matches,
+            _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
         )  # fmt: skip
-        if not n_matches:
-            return None
-        found = matches["begin"][:n_matches]
-        starts, ends = np.full(n, -1), np.full(n, -1)
-        starts[found], ends[found] = of_matches[0][:n_matches], of_matches[1][:n_matches]
-        index = EntryIndex(
-            text[:size], np.zeros(0, ENTRY), np.zeros(0, PIECE), np.zeros(0, SLOT), np.zeros(0, np.uint8),
-            np.zeros(0, LONE), np.zeros(0, np.uint64), 0,
-        )  # fmt: skip
-        shapes = np.full(n, AS_FORM, np.uint8)
-        return index, Found(matches[:n_matches], matches[:0], False, starts, ends, shapes)
+        return Found.of(text[:size], listed[:n_units], listed[:0], n) if n_units else None

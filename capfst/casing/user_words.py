@@ -17,29 +17,28 @@ import numpy.typing as npt
 
 from capfst.casing.entry_index import (
     BLOCK,
+    CANDIDATE,
     ENTRY,
     FILTER_BITS,
     FIXED,
-    HAS_CAPITAL,
-    HAS_CASE,
-    LONE,
+    LISTED,
     MATCH,
     MOST_CASINGS,
-    PENDING,
     PIECE,
     SLOT,
     EntryArray,
     EntryIndex,
+    Found,
     PieceArray,
     Rules,
+    Writing,
     find,
     insert,
-    mark_case,
     mark_first,
     split,
-    verify,
+    write,
 )
-from capfst.casing.shapes import AS_FORM
+from capfst.casing.shapes import Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.exceptions import CorpusError, OptionError
@@ -70,17 +69,6 @@ class _Entry(NamedTuple):
 _GIVEN = "`words`"
 
 
-class Found(NamedTuple):
-    """The entries in a text of n words."""
-
-    matches: npt.NDArray[np.void]  # MATCH: entries without a weight, or of one word
-    phrases: npt.NDArray[np.void]  # MATCH: entries of several words with a weight
-    is_weighted: bool  # whether any of them has a weight
-    starts: npt.NDArray[np.int64]  # [n]: what the matches write for each word, in the text of the index; −1 for others
-    ends: npt.NDArray[np.int64]  # [n]
-    shapes: npt.NDArray[np.uint8]  # [n]: of words with only one casing; AS_FORM for others
-
-
 class UserWords:
     """The entries of word lists, for one model.
 
@@ -109,19 +97,18 @@ class UserWords:
         pieces["kind"] = small_pieces["kind"]
         entries["weight"] = [entry.weight for entry in given] + [FIXED]
         longest = int((pieces["end"] - pieces["start"]).max(initial=1))
+        _check_case(entries["shapes"], given)
         index = EntryIndex(
-            text, entries, pieces, np.zeros(int(_SLOTS * len(pieces)) + 1, SLOT),
-            np.zeros(len(symbols), np.uint8), np.empty(len(symbols), LONE),
+            text, entries, pieces, np.zeros(int(_SLOTS * len(pieces)) + 1, SLOT), np.zeros(len(symbols), np.uint8),
             np.zeros(1 << (FILTER_BITS - 6), np.uint64), longest,
         )  # fmt: skip
-        _check_case(index, given)
         one, other = insert(index, self._rules(longest))
         if one == other >= 0:
             problem = f"{given[one].text!r} is listed in more than {MOST_CASINGS} casings. Remove some."
             raise OptionError(str(given[one].error(problem)))
         if other >= 0:
             raise _contradiction(given[one], given[other])
-        mark_first(in_lower_case, index, symbols.strings, INFO)
+        mark_first(in_lower_case, index)
         return index
 
     @property
@@ -142,26 +129,25 @@ class UserWords:
         return Rules(INFO, self.lowering, np.empty(size, np.uint8), np.empty((2, size // 8 + 1), np.uint64))
 
     def find(self, buf: npt.NDArray[np.uint8], words: Words) -> Found | None:
-        """Return the entries in a text, whose words may be changed (`verify`); None if there are none."""
-        n, index = len(words.starts), self.index
-        matches, phrases = sparse(n, MATCH), sparse(n if self.has_weights else 0, MATCH)
-        rules = self._rules(GROWTH * index.longest)
-        n_matches, n_phrases = find(buf, words, index, rules, np.empty(BLOCK, PENDING), matches, phrases)
-        if n_matches + n_phrases == 0:
+        """Return the entries in a text, whose words may be changed (`write`); None if there are none."""
+        n, index, rules = len(words.starts), self.index, self._rules(GROWTH * self.index.longest)
+        fixed, weighted = sparse(n, MATCH), sparse(n if self.has_weights else 1, MATCH)
+        n_fixed, n_weighted = find(buf, words, index, rules, np.empty(BLOCK, CANDIDATE), fixed, weighted)
+        if n_fixed + n_weighted == 0:
             return None
-        of_words = starts, ends, shapes = np.full(n, -1), np.full(n, -1), np.full(n, AS_FORM, np.uint8)
-        phrases = phrases[: verify(buf, words, index, rules, phrases[:n_phrases], True, *of_words)]
-        if n_phrases:
-            starts[:] = ends[:] = -1
-        matches = matches[: verify(buf, words, index, rules, matches[:n_matches], self.has_weights, *of_words)]
-        is_weighted = len(phrases) > 0 or (self.has_weights and not matches["is_fixed"].all())
-        return Found(matches, phrases, is_weighted, starts, ends, shapes)
+
+        most = MOST_CASINGS if self.has_weights else 1
+        text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
+        found = Writing(sparse(n, LISTED), text), Writing(sparse(most * n, LISTED), text)
+        n_fixed, size = write(buf, words, index, rules, fixed[:n_fixed], found[0], 0)
+        n_weighted, size = write(buf, words, index, rules, weighted[:n_weighted], found[1], size)
+        return Found.of(text[:size], found[0].listed[:n_fixed], found[1].listed[:n_weighted], n)
 
 
 def _pieces(buf: npt.NDArray[np.uint8], words: Words, n: int) -> tuple[EntryArray, PieceArray]:
     """Return the n entries, which are the lines of a text, and their pieces."""
     entries, pieces = np.zeros(n + 1, ENTRY), np.empty(buf.size, PIECE)
-    n_pieces = split(buf, words, entries, pieces)
+    n_pieces = split(buf, words, entries, pieces, INFO)
     return entries, pieces[:n_pieces].copy()
 
 
@@ -218,18 +204,17 @@ def _variants(entries: Iterable[_Entry]) -> Iterator[_Entry]:
                 yield entry._replace(text=entry.text.replace(one, other))
 
 
-def _check_case(index: EntryIndex, entries: list[_Entry]) -> None:
-    """Raise CorpusError for an entry without case, or a list without a capital."""
-    case = np.empty(len(entries), np.uint8)
-    mark_case(index, INFO, case)
-    for k in np.flatnonzero(case & HAS_CASE == 0)[:1]:
+def _check_case(shapes: npt.NDArray[np.int32], entries: list[_Entry]) -> None:
+    """Raise CorpusError for an entry without case, or a list without a capital. shapes: of the entries' pieces, as
+    bits."""
+    for k in np.flatnonzero(shapes[:-1] & ~(1 << Shape.CASELESS) == 0)[:1]:
         raise entries[k].error(f"{entries[k].text!r} has no letter with case. Remove it.")
-    lists: dict[str, tuple[int, int]] = {}
-    for entry, has_capital in zip(entries, (case & HAS_CAPITAL).tolist(), strict=True):
-        first, any_capital = lists.get(entry.list, (entry.number, 0))
-        lists[entry.list] = first, any_capital | has_capital
-    for name, (_, any_capital) in lists.items():
-        if not any_capital:
+    lists: dict[str, bool] = {}
+    for entry, of_entry in zip(entries, shapes.tolist(), strict=False):
+        has_capital = of_entry & ~(1 << Shape.CASELESS | 1 << Shape.LOWER) != 0
+        lists[entry.list] = lists.get(entry.list, False) or has_capital
+    for name, has_capital in lists.items():
+        if not has_capital:
             raise CorpusError(f"{name}: no entry has a capital. List words in the case that they should get.")
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.kernels.types import I64Array, U8Array
+from capfst.kernels import inner
+from capfst.kernels.types import I64Array, U8Array, i64
 
 
 class Strings(NamedTuple):
@@ -28,3 +29,14 @@ class Strings(NamedTuple):
     def utf8(self, k: int | np.integer) -> bytes:
         """Return string k."""
         return self.data[self.offsets[k] : self.offsets[k + 1]].tobytes()
+
+
+@inner
+def is_same(text: U8Array, start: i64, end: i64, other: U8Array, other_start: i64, other_end: i64) -> bool:
+    """Return whether two slices have the same bytes."""
+    if end - start != other_end - other_start:
+        return False
+    for k in range(end - start):  # noqa: SIM110
+        if text[start + k] != other[other_start + k]:
+            return False
+    return True
