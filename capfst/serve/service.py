@@ -155,10 +155,9 @@ class Service:
         query = self._query(request)
         requests.check_plain(query)
         recaser, options = self.recaser(query.model), query.options()
-        if options.get("document"):
-            raise RefusedError(400, "`document` is for whole texts, not for a stream. Send `text` or `lines`.")
         # An unsupported option is an error of the request, not of each line.
-        await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))
+        pipeline = await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))
+        pipeline.options.check_call("json_lines")
         in_thread = partial(self._in_thread, request, self._pool)
         return JSONLines(request, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
