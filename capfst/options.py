@@ -43,6 +43,19 @@ PUNCTUATION = ("punctuation", "punctuation,case")
 """Values of `restore`: marks alone, and marks and case."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
+CALLS = {
+    "cues": "subtitles and transcripts, whose lines are joined",
+    "doc": "a Doc",
+    "explain": "explain",
+    "json_lines": "a stream of JSON lines",
+    "recase_lines": "recase_lines",
+    "running": "subtitles, transcripts, JSON and the like",
+    "single_line": "nbest, confidence, explain or sentences",
+    "source": "a source",
+    "stream": "a stream",
+    "uncased": "a model that does not restore case",
+}
+"""What some options cannot be used with, as messages name it."""
 
 
 def option(
@@ -55,6 +68,10 @@ def option(
     kind: str | None = None,
     flag: str | None = None,
     group: str = "Options",
+    not_for: tuple[str, ...] = (),
+    idle_with: tuple[str, ...] = (),
+    limited: tuple[str, ...] = (),
+    requires: str | None = None,
 ) -> Value:
     """Define an option as a field of a dataclass.
 
@@ -65,9 +82,14 @@ def option(
         kind: the click type that reads it, by its name in `cli/options.py`; `pair`: a boolean has both flags.
         flag: the flag on the command line, if it is not the name; `--no-…` is the flag of a boolean that is True.
         group: the heading in `--help`.
+        not_for: those of `CALLS` that refuse it.
+        idle_with: those of `CALLS`, and options, with which it has no effect; the command line refuses these, too.
+        limited: the values for which `not_for` and `idle_with` hold, if not for all but the default.
+        requires: the option without which it has no effect; the command line refuses that.
     """
     metadata = {
         "help": help, "choices": choices, "least": least, "most": most, "kind": kind, "flag": flag, "group": group,
+        "not_for": not_for, "idle_with": idle_with, "limited": limited, "requires": requires,
     }  # fmt: skip
     made: Value = field(default=default, metadata=metadata)
     return made
@@ -113,7 +135,10 @@ class RecaseOptions(_Validated):
     """
 
     sentence_case: bool = option(
-        False, "Treat each line as one or more sentences and capitalize the first word of each.", group=CASING
+        False,
+        "Treat each line as one or more sentences and capitalize the first word of each.",
+        group=CASING,
+        not_for=("uncased",),
     )
     start_token: str = option(
         START_TOKEN,
@@ -137,11 +162,15 @@ class RecaseOptions(_Validated):
         False,
         "Treat the lines between blank lines as one document, and share evidence about names across it.",
         group=CASING,
+        not_for=("source", "stream", "json_lines"),
+        idle_with=("single_line", "running", "context"),
     )
     wrapped: bool = option(
         False,
         "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",
         group=CASING,
+        not_for=("source", "stream", "explain"),
+        idle_with=("single_line", "running", "cues"),
     )
     language: str | None = option(
         None,
@@ -160,6 +189,8 @@ class RecaseOptions(_Validated):
         " .html and the like; none for other text]",
         choices=("auto", "none", "markdown", "html"),
         group=CASING,
+        not_for=("single_line", "source", "stream", "recase_lines"),
+        limited=("markdown", "html"),
     )
     words: tuple[str | UserEntry, ...] = option(
         (),
@@ -167,6 +198,7 @@ class RecaseOptions(_Validated):
         " after a tab (repeatable).",
         kind="files",
         group=CASING,
+        not_for=("uncased",),
     )
     restore: str | None = option(
         None,
@@ -175,6 +207,8 @@ class RecaseOptions(_Validated):
         " punctuation]",
         choices=("case", "diacritics", "both", *PUNCTUATION),
         group=CASING,
+        not_for=("single_line", "source", "doc"),
+        limited=PUNCTUATION,
     )
     keep_marks: bool = option(
         True,
@@ -183,6 +217,7 @@ class RecaseOptions(_Validated):
         kind="pair",
         flag="--no-keep-marks",
         group=CASING,
+        not_for=("stream",),
     )
     input_case: str | None = option(
         None,
@@ -191,17 +226,22 @@ class RecaseOptions(_Validated):
         " show it to be.  [default: evidence, if the model has learned it, else ignore]",
         choices=("ignore", "keep", "evidence"),
         group=CASING,
+        not_for=("uncased",),
+        limited=("keep",),
     )
     repair: bool = option(
         False,
         "Find the stretches that have lost their case, or their marks too, among text that has both, and repair only"
         " these: restore case, and marks if the model has learned them. All else stays.",
         group=CASING,
+        not_for=("single_line", "source"),
+        idle_with=("stream",),
     )
     align_words: bool = option(
         False,
         "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",
         group=TRANSLATIONS,
+        requires="source",
     )
     engine: str = option(
         "fast",
@@ -224,6 +264,14 @@ class RecaseOptions(_Validated):
     def restores_marks(self) -> bool:
         """Whether marks are inserted."""
         return self.restore in PUNCTUATION
+
+    def check_call(self, call: str, where: str = "") -> None:
+        """Raise OptionError if an option cannot be used with this one of `CALLS`."""
+        for each in fields(self):
+            value, rules = getattr(self, each.name), each.metadata
+            if call in rules["not_for"] and (value in rules["limited"] if rules["limited"] else value != each.default):
+                setting = f"{each.name}={value!r}" if rules["limited"] or value is False else each.name
+                raise OptionError(f"{where}`{setting}` cannot be used with {CALLS[call]}. Leave it out.")
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:

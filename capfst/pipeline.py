@@ -50,7 +50,6 @@ from capfst.search.protocol import Engine
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
-from capfst.text.markup import HTML, MARKDOWN
 from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
@@ -114,21 +113,6 @@ class Pipeline:
         if options.language is not None:
             self.language = self._number_of(options.language)
 
-    def check_line(self, call: str) -> None:
-        """Raise OptionError if markup was named or marks are inserted, which this call does not support."""
-        self.check_markup(call)
-        if self.options.restores_marks:
-            raise OptionError(f"`restore={self.options.restore!r}` is not for {call}. Punctuate the text first.")
-        if self.options.repair:
-            raise OptionError(f"`repair` is for whole texts, not for {call}. Call the Recaser instead.")
-
-    def check_markup(self, call: str) -> None:
-        """Raise OptionError if markup was named, which this call does not support."""
-        if self.options.markup in (MARKDOWN, HTML):
-            raise OptionError(
-                f"`markup={self.options.markup!r}` is for whole texts, not for {call}. Call the Recaser instead."
-            )
-
     @cached
     def writer(self) -> Pipeline:
         """The pipeline that writes all of a text to be repaired, as if it had no case."""
@@ -145,21 +129,12 @@ class Pipeline:
                 f" with `restore={options.restore!r}`."
             )
         self.punctuator = self.loaded.punctuator if options.restores_marks else None
-        if options.sentence_case and not model.symbols.language.restores_case:
-            raise OptionError(
-                f"`sentence_case` needs a model that restores case, but {model.path} restores {restored}. Leave it out,"
-                " or train a model with `restore='both'`."
-            )
+        if not model.symbols.language.restores_case:
+            options.check_call("uncased", f"{model.path} restores {restored}: ")
 
     def _user_words(self) -> UserWords | None:
         """Return the words and phrases of the option `words`, or None."""
-        words, symbols = self.options.words, self.loaded.model.symbols
-        if words and not symbols.language.restores_case:
-            raise OptionError(
-                f"`words` needs a model that restores case, but {self.loaded.model.path} restores"
-                f" {symbols.language.restored}. Leave it out, or train a model with `restore='both'`."
-            )
-        return UserWords(words, self.loaded.transducer) if words else None
+        return UserWords(self.options.words, self.loaded.transducer) if self.options.words else None
 
     def _input_case(self) -> str:
         """Return the use of the written case that the options and the model allow."""
@@ -171,11 +146,6 @@ class Pipeline:
             raise OptionError(
                 f"`input_case='evidence'` needs a context model that has learned it: {model.path} has not, or"
                 " `context=False` leaves it out. Train the model again, or use `input_case='keep'`."
-            )
-        if wanted == "keep" and not model.symbols.language.restores_case:
-            raise OptionError(
-                f"`input_case='keep'` needs a model that restores case, but {model.path} restores"
-                f" {model.symbols.language.restored}. Leave it out."
             )
         return wanted
 
@@ -524,12 +494,9 @@ class Pipeline:
 
         Raises:
             ModelError: the model has none.
-            OptionError: `document` or `wrapped` is set: translations are recased line by line.
+            OptionError: an option is for whole texts: translations are recased line by line.
         """
-        self.check_line("a source")
-        for name in ("document", "wrapped"):
-            if getattr(self.options, name):
-                raise OptionError(f"`{name}` cannot be used with a source: translations are recased line by line.")
+        self.options.check_call("source")
         if self.loaded.bilingual is None:
             raise ModelError(
                 f"{self.loaded.model.path}: the model has learned nothing from translations. Make one that has with"
@@ -571,7 +538,7 @@ class Pipeline:
 
     def line(self, line: Block) -> tuple[Text, Words]:
         """Return one line and its words; CorpusError if it has a line break."""
-        self.check_line("nbest, confidence, explain and sentences")
+        self.options.check_call("single_line")
         text = self.text(np.frombuffer(line.target, np.uint8), line)
         words = self.words(text.buf)
         if (words.token_types == NEWLINE).any():

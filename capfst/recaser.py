@@ -146,7 +146,7 @@ class Recaser:
             kind = type(lines).__name__
             raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
         pipeline = self.pipeline_with(options, "recase_lines")
-        pipeline.check_markup("recase_lines")
+        pipeline.options.check_call("recase_lines")
         return self._recase_lines(lines, pipeline, Style())
 
     def _recase_lines(self, lines: Iterable[str], pipeline: Pipeline, style: Style | None) -> Iterator[str]:

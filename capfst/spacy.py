@@ -24,7 +24,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from capfst import models
-from capfst.exceptions import ModelError, OptionError
+from capfst.exceptions import ModelError
 from capfst.options import RecaseOptions
 from capfst.system.atomic import replacing
 
@@ -48,10 +48,7 @@ class RecaserPipe:
     """Recases Docs. The model is opened at first use, because `from_disk` may bring it."""
 
     def __init__(self, model: str | os.PathLike[str] | None, options: RecaseOptions) -> None:
-        if options.restores_marks:
-            raise OptionError(
-                f"`restore={options.restore!r}` is not for a Doc, whose tokens stay. Punctuate the text first."
-            )
+        options.check_call("doc")
         self.model = model
         self.options = options
 

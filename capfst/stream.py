@@ -58,12 +58,7 @@ class Stream:
     def __init__(self, pipeline: Pipeline, look_ahead: int) -> None:
         if not isinstance(look_ahead, int) or look_ahead < 0:
             raise OptionError(f"`look_ahead` is {look_ahead!r}. Use an integer, 0 or more.")
-        for name in ("document", "wrapped"):
-            if getattr(pipeline.options, name):
-                raise OptionError(f"`{name}` is for whole texts, not for a stream. Leave it out.")
-        if not pipeline.options.keep_marks:
-            raise OptionError("`keep_marks=False` is for whole texts, not for a stream. Leave it out.")
-        pipeline.check_markup("a stream")
+        pipeline.options.check_call("stream")
         self.look_ahead = look_ahead
         self._pipeline = pipeline
         self._learned = Style()  # of the utterances that have ended

@@ -8,7 +8,7 @@ import pytest
 
 import capfst
 from capfst.cli import cli
-from capfst.options import ContextOptions, RecaseOptions, TrainOptions, flag_of, merged, with_flags
+from capfst.options import CALLS, ContextOptions, RecaseOptions, TrainOptions, flag_of, merged, with_flags
 
 COMMANDS = [("recase", RecaseOptions), ("batch", RecaseOptions), ("train", TrainOptions)]
 
@@ -72,3 +72,18 @@ def test_messages_keep_place_and_remedy_of_a_long_quotation():
     assert message.startswith("file.txt, line 3: 'xxx")
     assert message.endswith("xxx' is not a pair. Write pairs.")
     assert len(message) < 1010
+
+
+def test_what_excludes_an_option_is_a_call_or_an_option():
+    known = {*CALLS, *(each.name for each in fields(RecaseOptions))}
+    for each in fields(RecaseOptions):
+        rules = each.metadata
+        assert {*rules["not_for"], *rules["idle_with"]} <= known
+        assert {*rules["limited"]} <= {*rules["choices"]}
+
+
+def test_an_option_is_refused_by_calls_only_with_the_values_that_are_limited():
+    RecaseOptions(markup="auto", restore="case").check_call("single_line")
+    for options in ({"markup": "html"}, {"restore": "punctuation"}, {"repair": True}):
+        with pytest.raises(capfst.OptionError, match=f"`{next(iter(options))}.* cannot be used with nbest"):
+            RecaseOptions(**options).check_call("single_line")

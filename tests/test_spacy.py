@@ -78,7 +78,7 @@ def test_a_document_without_the_component_is_its_own_original():
 
 
 def test_punctuation_is_refused(nlp):
-    with pytest.raises(OptionError, match="not for a Doc"):
+    with pytest.raises(OptionError, match="cannot be used with a Doc"):
         nlp.add_pipe("capfst", "marks", config={"restore": "punctuation,case"})
 
 

@@ -19,6 +19,7 @@ from capfst.cli.options import (
     lm_option,
     option,
     options_of,
+    refuse_excluded,
     runner_options,
     spark_session,
     texts_options,
@@ -59,18 +60,21 @@ if TYPE_CHECKING:
     help="Field or column with the same value in all records of a document, which must be consecutive; implies"
     " --document. Without it, each record is a document, except in text files.",
     group=CASING,
+    excludes=("source", "context"),
 )
 @option(
     "--source-field",
     help="Field or column with the cased source of the text, which is a translation. It requires a model that learned"
     " from translations (capfst train-bilingual).",
     group=TRANSLATIONS,
+    call="source",
 )
 @option(
     "--align-field",
     help="Field or column with the word alignments: 0-0 1-2 …, source index first. Without it, only words that are the"
     " same in both texts, such as names, are aligned.",
     group=TRANSLATIONS,
+    requires="source",
 )
 @option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
 @option("--force", is_flag=True, help="Recase files again that are already done.", group=RUNNING)
@@ -125,19 +129,9 @@ def batch(
     todo = plan(inputs, output, lm, found)
     if report:
         check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
-    if casing["align_words"] and not source_field:
-        raise click.UsageError("--align-words requires --source-field.")
-    if align_field and not source_field:
-        raise click.UsageError("--align-field requires --source-field.")
-    if casing["markup"] in ("markdown", "html") and source_field:
-        raise click.UsageError("--markup cannot be used with --source-field.")
     document = document or document_field is not None
-    if document and (source_field or not casing["context"]):
-        raise click.UsageError("--document cannot be used with --source-field or --no-context.")
-    if casing["wrapped"] and source_field:
-        raise click.UsageError("--wrapped cannot be used with --source-field.")
-    if casing["wrapped"] and (format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files)):
-        raise click.UsageError("--wrapped cannot be used with subtitles and transcripts, whose lines are joined.")
+    if format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files):
+        refuse_excluded("cues")
     options = BatchOptions(
         field, column or BatchOptions.column, errors, on_error, source=source_field,
         # The paragraphs of different records are not joined.

@@ -21,7 +21,13 @@ _LARGEST = 1 << 24  # bytes of text
 @command(short_help="Show why a line is cased as it is.")
 @click.argument("text", required=False)
 @lm_option
-@option("-o", "--output", type=FILE, help="Picture (.svg) or page (.html) to write instead; they need Graphviz.")
+@option(
+    "-o",
+    "--output",
+    type=FILE,
+    help="Picture (.svg) or page (.html) to write instead; they need Graphviz.",
+    excludes=("as_json",),
+)
 @json_option
 @option("--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list.")
 @option(
@@ -38,6 +44,7 @@ _LARGEST = 1 << 24  # bytes of text
     help="Word alignment of TEXT: 0-0 1-2 …, source index first. Without it, only words that are the same in both lines"
     " are aligned.",
     group=TRANSLATIONS,
+    requires="source",
 )
 def explain(
     text: str | None,
@@ -60,12 +67,8 @@ def explain(
     capfst explain "the who played in the us" -o who.svg
     capfst explain --document --line 7 --json < article.txt
     """
-    if output and as_json:
-        raise click.UsageError("Use either --output or --json.")
     if output and output.suffix not in (".svg", ".html"):
         raise click.UsageError(f"{output}: name a picture (.svg) or a page (.html).")
-    if align is not None and source is None:
-        raise click.UsageError("--align requires --source.")
     given = _stdin() if text is None else _utf8(text, "TEXT")
     if output:
         from capfst.system.atomic import check_output

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import FORMATS, RUNNING, TEXT, TrainOptions, flag_of
+from capfst.options import CALLS, FORMATS, RUNNING, TEXT, TrainOptions, flag_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,15 +89,56 @@ OTHER = "Other"
 
 
 class Option(click.Option):
-    """An option with the heading under which `--help` lists it."""
+    """An option with the heading under which `--help` lists it, and the options that exclude it.
 
-    def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
+    Args:
+        call: the one of `CALLS` that it makes, or its own name.
+        excludes: calls and options with which it cannot be used.
+        limited: the values for which this holds, if not for all but the default.
+        requires: the option without which it cannot be used.
+    """
+
+    def __init__(
+        self, *args: Any, group: str = "Options", call: str = "", excludes: tuple[str, ...] = (),
+        limited: tuple[str, ...] = (), requires: str | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
-        self.group = group
+        self.group, self.call, self.excludes, self.limited, self.requires = group, call, excludes, limited, requires
+
+    @property
+    def flag(self) -> str:
+        return [*self.opts, *self.secondary_opts][-1]
+
+    def shown(self, context: click.Context) -> str:
+        """Return it as it was given, with its value if that matters."""
+        return f"{self.flag} {context.params[self.name or '']}" if self.limited else self.flag
+
+    def is_named(self, names: tuple[str | None, ...]) -> bool:
+        """Return whether it is one of these calls or options."""
+        return self.name in names or self.call in names
+
+    def is_given(self, context: click.Context) -> bool:
+        """Return whether the command line has it, with a value for which its limits hold."""
+        value = context.params[self.name or ""]
+        if self.limited:
+            return value in self.limited
+        return value not in (None, ()) and value != self.get_default(context)
 
 
 class Command(click.Command):
-    """A command whose help lists its options by group, in the order in which the groups appear."""
+    """A command whose help lists its options by group, in the order in which the groups appear; it refuses options
+    that exclude each other."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        given = _given(ctx)
+        for option in given:
+            for other in given:
+                if option is not other and other.is_named(option.excludes):
+                    ctx.fail(f"{option.shown(ctx)} cannot be used with {other.flag}.")
+            for needed in self.params:
+                if isinstance(needed, Option) and needed.is_named((option.requires,)) and needed not in given:
+                    ctx.fail(f"{option.flag} requires {' '.join([needed.flag, *needed.limited])}.")
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -108,6 +149,18 @@ class Command(click.Command):
         for group, records in groups.items():
             with formatter.section(group):
                 formatter.write_dl(records)
+
+
+def _given(context: click.Context) -> list[Option]:
+    return [each for each in context.command.params if isinstance(each, Option) and each.is_given(context)]
+
+
+def refuse_excluded(call: str, advice: str = "") -> None:
+    """Raise a usage error if an option is given that cannot be used with this one of `CALLS`."""
+    context = click.get_current_context()
+    for option in _given(context):
+        if call in option.excludes:
+            context.fail(f"{option.shown(context)} cannot be used with {CALLS[call]}{advice}.")
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
@@ -157,7 +210,8 @@ def options_of(kind: type, *names: str) -> Decorator:
 
 def _click_option(field: Field[Any]) -> Decorator:
     rules, default = field.metadata, field.default
-    settings: dict[str, Any] = {"help": rules["help"], "group": rules["group"]}
+    settings: dict[str, Any] = {name: rules[name] for name in ("help", "group", "limited", "requires")}
+    settings["excludes"] = rules["not_for"] + rules["idle_with"]
     flag = flag_of(field)
     if rules["kind"] == "pair":
         flag, settings["default"] = f"{flag.replace('--no-', '--')}/{flag}", default
@@ -203,12 +257,14 @@ runner_options = together(
         show_default=True,
         help="Run on this machine or on Spark.",
         group=RUNNING,
+        limited=("spark",),
     ),
     option(
         "--master",
         help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: Spark's"
         " configuration]",
         group=RUNNING,
+        requires="runner",
     ),
 )
 
@@ -216,8 +272,6 @@ runner_options = together(
 def spark_session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
     """Open a Spark session for one command; None for the local runner."""
     if runner == "local":
-        if master:
-            raise click.UsageError("--master requires --runner spark.")
         return nullcontext()
     from capfst.spark.session import session
 

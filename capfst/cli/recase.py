@@ -36,6 +36,7 @@ from capfst.cli.options import (
     option,
     options_of,
     output_option,
+    refuse_excluded,
 )
 from capfst.cli.streams import note, read_text, write_text
 from capfst.exceptions import quantity
@@ -64,11 +65,15 @@ _LISTED = 20
     "--nbest",
     type=click.IntRange(1),
     help="Print this many best casings of each line, one per line: cost (−ln), tab, text.",
+    call="single_line",
+    excludes=("confidence", "stream", "running"),
 )
 @option(
     "--confidence",
     is_flag=True,
     help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
+    call="single_line",
+    excludes=("stream", "running"),
 )
 @option(
     "--stream",
@@ -77,6 +82,7 @@ _LISTED = 20
     help="Recase stdin while it is being spoken: print each word as soon as --look-ahead words follow it, and the rest"
     " of a line at its end. Text that ends with a carriage return is a partial result, which the next replaces. With"
     " --format vosk, stdin is the recognizer's JSON.",
+    call="stream",
 )
 @option(
     "--look-ahead",
@@ -96,6 +102,7 @@ _LISTED = 20
     help="Cased source of FILES, which are translations, line by line. It requires a model that learned from"
     " translations (capfst train-bilingual).",
     group=TRANSLATIONS,
+    excludes=("stream", "running"),
 )
 @option(
     "--align",
@@ -103,6 +110,7 @@ _LISTED = 20
     help="Word alignments, line by line: 0-0 1-2 …, source index first. Without it, only words that are the same in"
     " both lines, such as names, are aligned.",
     group=TRANSLATIONS,
+    requires="source",
 )
 @jobs_option
 @option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
@@ -134,13 +142,13 @@ def recase(
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
     """
-    _check(source, align, nbest, confidence, options)
-    others = {"--nbest": nbest, "--confidence": confidence, "--source": source}
+    if any(str(file) == "-" for file in (source, align)):
+        raise click.UsageError("--source and --align must be files, not stdin (-).")
     if is_stream:
-        _check_stream(files, options, others, format)
+        _check_stream(files, format)
     speech = None if is_stream else _speech(files, format, field, encoding, options["markup"])
     if speech:
-        _check_speech(files, options, others, format)
+        _check_speech(files, format)
     if str(output) == "-":
         output = None
     if output:
@@ -179,7 +187,7 @@ def recase(
     if not speech and not hiding and format is None and options["markup"] not in ("markdown", "html"):
         speech, blocks = _recognized(blocks)
         if speech:
-            _check_speech(files, options, others, format)
+            _check_speech(files, format)
     blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
     running = _running(blocks, files, speech, field) if speech else None
     blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
@@ -225,25 +233,6 @@ def _transcoding(encoding: str, errors: Errors) -> Transcoding | None:
     return None if codec == UTF8 else Transcoding(codec, errors)
 
 
-def _check(
-    source: Path | None, align: Path | None, nbest: int | None, confidence: bool, options: dict[str, Any]
-) -> None:
-    """Raise a usage error for options that exclude each other."""
-    if nbest and confidence:
-        raise click.UsageError("Use either --nbest or --confidence.")
-    for name, given in (("--align", align), ("--align-words", options["align_words"])):
-        if given and not source:
-            raise click.UsageError(f"{name} requires --source.")
-    if any(str(file) == "-" for file in (source, align)):
-        raise click.UsageError("--source and --align must be files, not stdin (-).")
-    if options["markup"] in ("markdown", "html") and (nbest or confidence or source):
-        raise click.UsageError("--markup cannot be used with --nbest, --confidence or --source.")
-    if options["document"] and (nbest or confidence or source or not options["context"]):
-        raise click.UsageError("--document cannot be used with --nbest, --confidence, --source or --no-context.")
-    if options["wrapped"] and (nbest or confidence or source):
-        raise click.UsageError("--wrapped cannot be used with --nbest, --confidence or --source.")
-
-
 def _speech(
     files: tuple[Path, ...], format: str | None, field: tuple[str, ...], encoding: str, markup: str
 ) -> str | None:
@@ -281,27 +270,18 @@ def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
     return format, chain([first] if first else [], blocks)
 
 
-def _refuse(options: dict[str, Any], others: dict[str, Any], by: str) -> None:
-    """Raise a usage error if one of the other flags is given, or one for whole texts."""
-    for flag, value in (others | {f"--{name}": options[name] for name in ("document", "wrapped")}).items():
-        if value:
-            raise click.UsageError(f"{flag} cannot be used with {by}.")
-
-
-def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
-    """Raise a usage error for what a stream excludes."""
-    others = others | {"--markup": options["markup"] in ("markdown", "html"), "--repair": options["repair"]}
-    _refuse(options, others, "--stream, which recases words as they arrive")
+def _check_stream(files: tuple[Path, ...], format: str | None) -> None:
+    """Raise a usage error for what is not a stream."""
     if format not in (None, "vosk"):
         raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
     if files not in ((), (Path("-"),)):
         raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
 
 
-def _check_speech(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
+def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
     """Raise a usage error for what subtitles, transcripts and the like exclude."""
     as_text = "" if format else "; with --format text, they are recased as plain text"
-    _refuse(options, others, f"subtitles, transcripts, JSON and the like{as_text}")
+    refuse_excluded("running", as_text)
     if len(files) > 1:
         raise click.UsageError(
             f"Recase one file of subtitles, JSON or the like at a time, or use capfst batch{as_text}."

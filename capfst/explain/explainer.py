@@ -55,15 +55,12 @@ class Lines(NamedTuple):
 
 def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
     """Return the line with this number, from 1; with the option `document`, with the lines of its document."""
-    if pipeline.options.wrapped:
-        raise OptionError(
-            "`wrapped` joins lines, but one line is explained at a time. Join the lines of the paragraph."
-        )
+    pipeline.options.check_call("explain")
     if not pipeline.options.document:
         if number != 1:
             raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
         return Lines(*pipeline.line(block), block, 0)
-    pipeline.check_line("explain")
+    pipeline.options.check_call("single_line")
     left = number
     for lines in documents(lines_of(block.target) if block.target else [b""]):
         if 1 <= left <= len(lines):

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
 from capfst.serve import openapi
-from capfst.serve.answers import RefusedError, error_answer, json_bytes
+from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
 from capfst.serve.metrics import Metrics
 from capfst.serve.senders import Senders
 from capfst.serve.service import Service
@@ -33,6 +33,8 @@ PAGE = {
     "/": ("index.html", "text/html"),
     "/style.css": ("style.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/docs": ("docs.html", "text/html"),
+    "/docs.js": ("docs.js", "text/javascript"),
 }
 """The files of the page, by route."""
 
@@ -50,18 +52,27 @@ HEADERS = {
 
 def application(service: Service, senders: Senders) -> ASGIApp:
     """Return the service as an ASGI application."""
-    description, folder = openapi.describe(list(service.recasers)), files("capfst.serve") / "page"
-    routes = [
+    folder = files("capfst.serve") / "page"
+
+    async def description(request: Request) -> Response:
+        """This description
+
+        Returns OpenAPI 3.1.
+        """
+        return described
+
+    api = [
         Route("/recase", service.recase, methods=["POST"]),
         Route("/explain", service.explain, methods=["POST"]),
         Route("/files", service.files, methods=["POST"]),
         Route("/models", service.models),
         Route("/healthz", service.health),
         Route("/metrics", service.measures),
-        Route("/openapi.json", _sending(json_bytes(description), "application/json")),
-        Route("/docs", _sending(openapi.page(description), "text/html")),
-        *(Route(route, _sending((folder / name).read_bytes(), kind)) for route, (name, kind) in PAGE.items()),
+        Route("/openapi.json", description),
     ]
+    described = JSONAnswer(openapi.describe(api, list(service.recasers)), headers=HEADERS)
+    pages = [Route(route, _sending((folder / name).read_bytes(), kind)) for route, (name, kind) in PAGE.items()]
+    routes = [*api, *pages]
 
     def invalid(request: Request, error: Any) -> Response:
         return error_answer(400, service.message(error))
@@ -76,7 +87,7 @@ def application(service: Service, senders: Senders) -> ASGIApp:
     return CORSMiddleware(app, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])
 
 
-def _sending(content: str | bytes, media_type: str) -> Callable[[Request], Any]:
+def _sending(content: bytes, media_type: str) -> Callable[[Request], Any]:
     async def send(request: Request) -> Response:
         return Response(content, headers=HEADERS, media_type=media_type)
 
@@ -117,7 +128,7 @@ class _Front:
         self._n += 1
         try:
             if refused := self._senders.refusal(scope):
-                await error_answer(*refused)(scope, receive, sending)
+                await error_answer(refused.status, str(refused))(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
         except ClientDisconnect:

@@ -37,24 +37,12 @@ def _results(recase: Recase, texts: list[str], deadline: Deadline) -> list[Any]:
         return [result for text in texts for result in _results(recase, [text], deadline)]
 
 
-def _waits() -> bool:
-    return False
-
-
 class _Text(NamedTuple):
     """A text that waits."""
 
     text: str
     future: asyncio.Future[str]
     is_gone: Callable[[], bool]  # whether its client has gone away
-
-
-class _Queue:
-    """Texts with the same options."""
-
-    def __init__(self) -> None:
-        self.waiting: list[_Text] = []
-        self.is_running = False
 
 
 class Batches:
@@ -68,34 +56,36 @@ class Batches:
 
     def __init__(self, pool: Executor, on_batch: Callable[[int], object], seconds: float = math.inf) -> None:
         self._pool, self._on_batch, self._seconds = pool, on_batch, seconds
-        self._queues: dict[object, _Queue] = {}
+        self._waiting: dict[object, list[_Text]] = {}
 
-    def add(self, key: object, recase: Recase, text: str, is_gone: Callable[[], bool] = _waits) -> Awaitable[str]:
+    def add(
+        self, key: object, recase: Recase, text: str, is_gone: Callable[[], bool] = lambda: False
+    ) -> Awaitable[str]:
         """Return the recased text when it is known. key: distinguishes models and options. is_gone: whether its client
         has gone away."""
         loop = asyncio.get_running_loop()
-        queue = self._queues.setdefault(key, _Queue())
         future = loop.create_future()
-        queue.waiting.append(_Text(text, future, is_gone))
-        if not queue.is_running:
-            queue.is_running = True
-            loop.call_soon(self._run, loop, key, queue, recase)  # after the other requests that have just arrived
+        if key not in self._waiting:
+            self._waiting[key] = []
+            loop.call_soon(self._run, key, recase)  # after the other requests that have just arrived
+        self._waiting[key].append(_Text(text, future, is_gone))
         return future
 
-    def _run(self, loop: asyncio.AbstractEventLoop, key: object, queue: _Queue, recase: Recase) -> None:
-        """Recase the next texts of a queue."""
+    def _run(self, key: object, recase: Recase) -> None:
+        """Recase the next texts with this key, and then those that have arrived meanwhile."""
+        waiting = self._waiting[key]
         size = n = 0
-        while n < len(queue.waiting) and size < BATCH:
-            size += len(queue.waiting[n].text)
+        while n < len(waiting) and size < BATCH:
+            size += len(waiting[n].text)
             n += 1
-        batch, queue.waiting = queue.waiting[:n], queue.waiting[n:]
-        if not batch:
-            del self._queues[key]
+        if not n:
+            del self._waiting[key]
             return
+        batch, self._waiting[key] = waiting[:n], waiting[n:]
         self._on_batch(n)
         deadline = Deadline(self._seconds, lambda: all(each.is_gone() for each in batch))
         texts = [each.text for each in batch]
-        call = loop.run_in_executor(self._pool, _results, recase, texts, deadline)
+        call = asyncio.get_running_loop().run_in_executor(self._pool, _results, recase, texts, deadline)
 
         def finish(done: asyncio.Future[list[Any]]) -> None:
             for each, result in zip(batch, done.result(), strict=True):
@@ -105,6 +95,6 @@ class Batches:
                     each.future.set_exception(result)
                 else:
                     each.future.set_result(result)
-            self._run(loop, key, queue, recase)
+            self._run(key, recase)
 
         call.add_done_callback(finish)

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 
-from capfst.options import ServeOptions
 from capfst.serve.answers import RefusedError
 from capfst.serve.connection import Connection
 from capfst.serve.waiting import Waiting
@@ -51,17 +50,44 @@ class Text:
         self.data = bytearray()
 
 
-class Arriving:
-    """A body that is arriving, in memory or in a file."""
+class Body(Text):
+    """The body of a request, which is arriving in memory, or piece by piece."""
 
-    def __init__(self, connection: Connection, text: Text | None = None) -> None:
-        self._connection, self._text = connection, text
+    def __init__(self, request: Request, budget: Budget) -> None:
+        super().__init__(budget)
+        self.request = request
 
     def give_way(self) -> None:
         """Refuse the request."""
-        if self._text:
-            self._text.clear()
-        self._connection.refuse("crowded", 429, "too many requests are arriving. Send it at once, or later.")
+        self.clear()
+        connection_of(self.request).refuse("crowded", 429, "too many requests are arriving. Send it at once, or later.")
+
+    async def pieces(self, most: int, waiting: Waiting, most_waiting: int) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will.
+
+        Args:
+            waiting: where the body waits, and at most `most_waiting` others.
+        """
+        said = self.request.headers.get("content-length", "")
+        size = int(said) if said.isdecimal() else 0
+        if size <= most:
+            if not connection_of(self.request).has_body:
+                waiting.add(self)
+                if len(waiting) > most_waiting:
+                    waiting.drop_oldest()
+            try:
+                size = 0
+                async for piece in self.request.stream():
+                    size += len(piece)
+                    if size > most:
+                        break
+                    yield piece
+            finally:
+                waiting.discard(self)
+        if size > most:
+            raise RefusedError(
+                413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines."
+            )
 
 
 def connection_of(request: Request) -> Connection:
@@ -70,45 +96,15 @@ def connection_of(request: Request) -> Connection:
     return connection
 
 
-async def pieces(
-    request: Request, most: int, waiting: Waiting, most_waiting: int, text: Text | None = None
-) -> AsyncIterator[bytes]:
-    """Yield a body as it arrives; RefusedError if it has more than this number of bytes, or says that it will.
-
-    Args:
-        waiting: where the body waits, and at most `most_waiting` others.
-        text: what has arrived of it, if that is in memory.
-    """
-    said = request.headers.get("content-length", "")
-    size = int(said) if said.isdecimal() else 0
-    if size <= most:
-        connection, arriving = connection_of(request), None
-        if not connection.has_body:
-            arriving = Arriving(connection, text)
-            waiting.add(arriving)
-            if len(waiting) > most_waiting:
-                waiting.drop_oldest()
-        try:
-            size = 0
-            async for piece in request.stream():
-                size += len(piece)
-                if size > most:
-                    break
-                yield piece
-        finally:
-            if arriving:
-                waiting.discard(arriving)
-    if size > most:
-        raise RefusedError(413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines.")
-
-
 @asynccontextmanager
-async def read_body(request: Request, limits: ServeOptions, budget: Budget, waiting: Waiting) -> AsyncIterator[bytes]:
-    """Read a body, whose bytes count against the budget in this context. waiting: as in `pieces`."""
-    text = Text(budget)
+async def read_body(
+    request: Request, budget: Budget, most: int, waiting: Waiting, most_waiting: int
+) -> AsyncIterator[bytes]:
+    """Read a body, whose bytes count against the budget in this context. The other arguments are those of `pieces`."""
+    body = Body(request, budget)
     try:
-        async for piece in pieces(request, limits.max_body, waiting, limits.max_requests, text):
-            text.add(piece)
-        yield bytes(text.data)
+        async for piece in body.pieces(most, waiting, most_waiting):
+            body.add(piece)
+        yield bytes(body.data)
     finally:
-        text.clear()
+        body.clear()

@@ -1,7 +1,7 @@
 """What a request asks for: its JSON or its query, checked against the options of capfst/options.py.
 
-In: the bytes of a body, or the parameters of a query. Out: a `RecaseRequest` or an `ExplainRequest`, whose `options()`
-are keywords of the Recaser's methods; or a RefusedError that names the field.
+In: the bytes of a body, or the parameters of a query. Out: a `RecaseRequest`, `ExplainRequest` or `FileRequest`, whose
+`options()` are keywords of the Recaser's methods; or a RefusedError that names the field.
 
 A request cannot name files: `words` are the words themselves, and options that are paths are not among its fields.
 """
@@ -18,6 +18,7 @@ from msgspec import UNSET, Meta, UnsetType
 from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
+from capfst.serve.uploads import FORMATS
 
 MAX_NBEST = 100
 MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
@@ -32,6 +33,11 @@ OPTIONS = [
     for each in fields(RecaseOptions)
     if each.name == "words" or (each.metadata["kind"] is None and each.name not in _NOT_OF_REQUESTS)  # a kind of paths
 ]
+NAMES = [each.name for each in OPTIONS]
+
+
+def _of(kind: Any, description: str, **limits: Any) -> Any:
+    return Annotated[kind, Meta(description=description, **limits)]
 
 
 def _annotation(option: Field[Any]) -> Any:
@@ -41,91 +47,68 @@ def _annotation(option: Field[Any]) -> Any:
     if option.name == "words":
         kind = list[str] | dict[str, float | None]
         help = "Words and phrases to write as they are listed, or an object of these and their weights in nats."
-    return Annotated[kind, Meta(description=help)] | UnsetType
+    return _of(kind, help) | UnsetType
 
 
-class _Base(msgspec.Struct):
-    model: Annotated[str, Meta(description="Name of a model; by default the first one.")] | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of recasing that the request has."""
-        given = {name: value for name in NAMES if (value := getattr(self, name)) is not UNSET}
-        words = given.get("words")
-        if isinstance(words, list):
-            given["words"] = dict.fromkeys(words)
-        return given
+def _options(request: Any) -> dict[str, Any]:
+    """Return the options of recasing that the request has."""
+    given = {name: value for name in NAMES if (value := getattr(request, name)) is not UNSET}
+    if isinstance(given.get("words"), list):
+        given["words"] = dict.fromkeys(given["words"])
+    return given
 
 
-NAMES = [each.name for each in OPTIONS]
-_FIELDS = [(each.name, _annotation(each), UNSET) for each in OPTIONS]
-_Optional = Annotated[str, Meta(description="A text, of one or more lines.")] | UnsetType
-_Lines = Annotated[list[str], Meta(description="The lines of a text, instead of `text`.")] | UnsetType
-_Nbest = Annotated[int, Meta(ge=1, le=MAX_NBEST, description="Also return this many best casings of each line.")]
+def _request(name: str, /, **fields: tuple[Any, ...]) -> Any:
+    """Return the class of a request, of these fields, with their types, descriptions and defaults, and the options."""
+    model = _of(str, "Name of a model; by default the first one.") | None
+    options = [(each.name, _annotation(each), UNSET) for each in OPTIONS]
+    own = [(field, *definition) for field, definition in fields.items()]
+    return msgspec.defstruct(
+        name, [*own, *options, ("model", model, None)], namespace={"options": _options},
+        forbid_unknown_fields=True, kw_only=True,
+    )  # fmt: skip
 
-RecaseRequest = msgspec.defstruct(
+
+_Nbest = _of(int, "Also return this many best casings of each line.", ge=1, le=MAX_NBEST)
+
+RecaseRequest = _request(
     "RecaseRequest",
-    [
-        ("text", _Optional, UNSET),
-        ("lines", _Lines, UNSET),
-        ("nbest", _Nbest | UnsetType, UNSET),
-        (
-            "confidence",
-            Annotated[bool, Meta(description="Also return the changed words of each line with their log-odds.")],
-            False,
-        ),
-        *_FIELDS,
-    ],
-    bases=(_Base,),
-    forbid_unknown_fields=True,
-    kw_only=True,
+    text=(_of(str, "A text, of one or more lines.") | UnsetType, UNSET),
+    lines=(_of(list[str], "The lines of a text, instead of `text`.") | UnsetType, UNSET),
+    nbest=(_Nbest | UnsetType, UNSET),
+    confidence=(_of(bool, "Also return the changed words of each line with their log-odds."), False),
 )
-ExplainRequest = msgspec.defstruct(
+ExplainRequest = _request(
     "ExplainRequest",
-    [
-        ("text", Annotated[str, Meta(max_length=MAX_EXPLAINED, description="A line of text, or a document.")]),
-        ("nbest", _Nbest, 1),
-        ("line", Annotated[int, Meta(ge=1, description="The line of a document that is explained.")], 1),
-        *_FIELDS,
-    ],
-    bases=(_Base,),
-    forbid_unknown_fields=True,
-    kw_only=True,
+    text=(_of(str, "A line of text, or a document.", max_length=MAX_EXPLAINED),),
+    nbest=(_Nbest, 1),
+    line=(_of(int, "The line of a document that is explained.", ge=1), 1),
 )
-FileRequest = msgspec.defstruct(
+FileRequest = _request(
     "FileRequest",
-    [
-        ("name", Annotated[str, Meta(max_length=255, description="Name of the file, whose suffix is its format.")]),
-        (
-            "field",
-            Annotated[str, Meta(description="Field or column of the text, in JSON and tables. Default: text.")]
-            | UnsetType,
-            UNSET,
-        ),
-        *_FIELDS,
-    ],
-    bases=(_Base,),
-    forbid_unknown_fields=True,
-    kw_only=True,
+    name=(_of(str, f"Name of the file, whose suffix is its format: {', '.join(FORMATS)}.", max_length=255),),
+    field=(_of(str, "Field or column of the text, in JSON and tables. Default: text.") | UnsetType, UNSET),
 )
 
 
-decode_recase = msgspec.json.Decoder(RecaseRequest | list[str]).decode
-decode_explain = msgspec.json.Decoder(ExplainRequest).decode
+def decoder(kind: Any) -> Callable[[bytes], Any]:
+    """Return a function that decodes a body as this type, or as plain text; RefusedError if it is not valid."""
+    decode = bytes.decode if kind is str else msgspec.json.Decoder(kind).decode
+
+    def decoded(body: bytes) -> Any:
+        try:
+            return decode(body)
+        except UnicodeDecodeError as error:
+            start = body.find(error.object) + error.start  # it is of one string
+            raise RefusedError(400, f"the body is not UTF-8 at byte {start}. Convert it.") from error
+        except msgspec.DecodeError as error:
+            raise RefusedError(400, f"invalid request: {error}. See /docs.") from error
+
+    return decoded
 
 
-def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
-    """Return a decoded body; RefusedError if it is not valid."""
-    try:
-        return decode(body)
-    except UnicodeDecodeError as error:
-        start = body.find(error.object) + error.start  # it is of one string
-        raise RefusedError(400, f"the body is not UTF-8 at byte {start}. Convert it.") from error
-    except msgspec.DecodeError as error:
-        raise RefusedError(400, f"invalid request: {error}. See /docs.") from error
-
-
-def from_query(pairs: Iterable[tuple[str, str]], kind: Any) -> Any:
-    """Return a request whose options are in the query of its address."""
+def from_query(pairs: Iterable[tuple[str, str]], kind: Any, **body: Any) -> Any:
+    """Return a request whose options are in the query of its address, with the fields that are in its body."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in ("text", "lines"):
@@ -135,9 +118,24 @@ def from_query(pairs: Iterable[tuple[str, str]], kind: Any) -> Any:
         else:
             found[name] = value
     try:
-        return msgspec.convert(found, kind, strict=False)
+        return msgspec.convert(found | body, kind, strict=False)
     except msgspec.ValidationError as error:
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
+
+
+def check(request: Any, limits: ServeOptions) -> None:
+    """Raise RefusedError if a request has too many lines or words, or words that are too long."""
+    lines, words = getattr(request, "lines", UNSET) or (), request.words or ()
+    if len(lines) > limits.max_lines:
+        raise RefusedError(
+            413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
+        )
+    if not words:
+        return
+    if len(words) > limits.max_words:
+        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
+    if (longest := max(map(len, words))) > MAX_WORD:
+        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
 
 
 def check_plain(request: Any) -> None:
@@ -151,16 +149,3 @@ def check_details(request: Any, lines: list[str]) -> None:
     name, most = ("confidence", MAX_CONFIDENCE) if request.nbest is UNSET else ("nbest", MAX_EXPLAINED)
     if (longest := max(map(len, lines), default=0)) > most:
         raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
-
-
-def check(request: Any, limits: ServeOptions) -> None:
-    """Raise RefusedError if a request has too many lines or words."""
-    lines, words = getattr(request, "lines", UNSET), request.words
-    if lines is not UNSET and len(lines) > limits.max_lines:
-        raise RefusedError(
-            413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
-        )
-    if words is not UNSET and len(words) > limits.max_words:
-        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
-    if words is not UNSET and (longest := max(map(len, words), default=0)) > MAX_WORD:
-        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")

@@ -8,22 +8,15 @@ lead here (DNS rebinding), so that the page could read answers. `Origin`, or `Se
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from starlette.types import Scope
 
 from capfst.options import ServeOptions
+from capfst.serve.answers import RefusedError
 
 _LOCAL = re.compile(rb"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d*)?")
 _PORT = re.compile(rb":\d*$")
 _SAFE = ("GET", "HEAD", "OPTIONS")
-
-
-class Refusal(NamedTuple):
-    """Why a request is refused."""
-
-    status: int
-    message: str
 
 
 class Senders:
@@ -39,7 +32,7 @@ class Senders:
         names = [options.host, *(origin.rpartition("://")[2] for origin in options.cors)]
         self._names = {_without_port(name.lower().encode()) for name in names}
 
-    def refusal(self, scope: Scope) -> Refusal | None:
+    def refusal(self, scope: Scope) -> RefusedError | None:
         """Return why a request is refused, or None."""
         host = origin = site = None
         for name, value in scope["headers"]:
@@ -47,7 +40,7 @@ class Senders:
                 host = value.lower()
                 if not self._has(host):
                     named = host.decode("latin-1")
-                    return Refusal(
+                    return RefusedError(
                         421, f"{named!r} is not a name of this service. Use localhost, or list its origin in `--cors`."
                     )
             elif name == b"origin":
@@ -60,7 +53,7 @@ class Senders:
         if is_own:
             return None
         named = (origin or b"null").decode("latin-1")
-        return Refusal(403, f"the page is from {named!r}, another origin. List that in `--cors` to accept it.")
+        return RefusedError(403, f"the page is from {named!r}, another origin. List that in `--cors` to accept it.")
 
     def _has(self, host: bytes) -> bool:
         """Return whether the service has this name."""

@@ -1,4 +1,4 @@
-"""The service: what each route does with a request.
+"""The service: what each route does with a request. The docstrings of routes are their descriptions at `/docs`.
 
 In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
 """
@@ -6,10 +6,12 @@ In: requests of Starlette. Out: its answers; or a RefusedError, which app.py tur
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
@@ -23,15 +25,14 @@ from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
 from capfst.serve.batching import Batches
-from capfst.serve.body import Budget, connection_of, read_body
+from capfst.serve.body import Body, Budget, connection_of, read_body
 from capfst.serve.deadline import Deadline
-from capfst.serve.details import details
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
-from capfst.serve.requests import UNSET
+from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
 from capfst.serve.streaming import JSONLines, Streams
-from capfst.serve.uploads import recased_file
+from capfst.serve.uploads import Upload
 from capfst.serve.waiting import Waiting
-from capfst.system.stopping import stop_all
+from capfst.system.stopping import check, stop_all
 from capfst.text.language import NAME as UNICODE
 from capfst.version import __version__
 
@@ -42,22 +43,10 @@ JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 _SHORT = 1 << 13  # characters of a text that is recased together with others
 _FILES = 8  # that are recased at once
+_ARRIVING = 16  # files
 _BODIES = 16  # of the largest size, which may be in memory at once
-
-
-class _Handled:
-    """Counts requests while they are handled; RefusedError if there are too many."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._n = most, 0
-
-    async def __aenter__(self) -> None:
-        if self._n >= self._most:
-            raise RefusedError(429, "too many requests. Try again later.")
-        self._n += 1
-
-    async def __aexit__(self, *error: object) -> None:
-        self._n -= 1
+_DECODE = {JSON: requests.decoder(RecaseRequest | list[str]), TEXT: requests.decoder(str)}
+_decode_explain = requests.decoder(ExplainRequest)
 
 
 class Service:
@@ -68,12 +57,11 @@ class Service:
         self.metrics = Metrics()
         jobs = limits.jobs or os.cpu_count() or 1
         # Several, so that fast calls need not wait for slow ones.
-        self._short_pool = ThreadPoolExecutor(jobs, "short")
-        self._pool = ThreadPoolExecutor(jobs, "recase")
-        self._slow_pool = ThreadPoolExecutor(jobs, "explain")
-        self._handled = _Handled(limits.max_requests)
-        self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
-        self._n_files = 0
+        self._pools = [ThreadPoolExecutor(jobs, name) for name in ("short", "recase", "explain")]
+        self._short_pool, self._pool, self._slow_pool = self._pools
+        self._handled = _Crowd(limits.max_requests, "requests")
+        self._slow = _Crowd(max(1, limits.max_requests // 4), "explanations, details or files are waiting")
+        self._recased_files = _Crowd(_FILES, "files at once")
         self._bodies, self._files, streams = Waiting(), Waiting(), Waiting()
         self.batches = Batches(self._short_pool, self.metrics.batch.observe, limits.timeout)
         self.budget = Budget(_BODIES * limits.max_body, self._bodies, streams)
@@ -91,123 +79,122 @@ class Service:
         return self.recasers[name]
 
     async def recase(self, request: Request) -> Response | JSONLines:
-        """POST /recase"""
+        """Recase text
+
+        Restores the case of text. `text` is one text, of any number of lines; `lines` are the lines of one text; a list
+        is of texts that are each on their own. The answer has the same form. With `confidence` or `nbest`, a text is
+        one line, and each line becomes an object, with the changed `words` and their log-odds (null: there is no other
+        casing), and the casings and their costs. Text, lists and streams take their options from the query:
+        `/recase?sentence_case=true&model=en`.
+
+        A stream of JSON lines is answered line by line, while it arrives. A line is a string, or an object whose field
+        `text` is recased; other fields stay. Each line is on its own. An invalid line has an `error` in its place.
+        """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in JSON_LINES:
             return await self._stream(request)
-        if kind not in (JSON, TEXT):
+        if kind not in _DECODE:
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
-        async with read_body(request, self.limits, self.budget, self._bodies) as body, self._handled:
-            asked = requests.decoded(bytes.decode if kind == TEXT else requests.decode_recase, body)
-            if isinstance(asked, str):
-                query = self._query(request, text=asked)
-                requests.check_plain(query)
-                return Response(await self._recased(request, query), media_type=TEXT)
-            if isinstance(asked, list):
-                return JSONAnswer(await self._recased_list(request, self._query(request, lines=asked)))
-            if request.scope["query_string"]:
+        async with self._body(request) as body, self._handled:
+            given = _DECODE[kind](body)
+            if isinstance(given, str):
+                asked = self._query(request, text=given)
+                requests.check_plain(asked)
+            elif isinstance(given, list):
+                asked = self._query(request, lines=given)
+            elif request.scope["query_string"]:
                 raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
-            requests.check(asked, self.limits)
-            return JSONAnswer(await self._answer(request, asked))
+            else:
+                asked = given
+                requests.check(asked, self.limits)
+                if (asked.text is UNSET) == (asked.lines is UNSET):
+                    raise RefusedError(400, "send either `text` or `lines`.")
+            answers = await self._answers(request, asked, isinstance(given, list))
+        if isinstance(given, str):
+            return Response(answers[0], media_type=TEXT)
+        if isinstance(given, list):
+            return JSONAnswer(answers)
+        if asked.lines is not UNSET:
+            return JSONAnswer({"lines": answers})
+        return JSONAnswer({"text": answers[0]} if isinstance(answers[0], str) else answers[0])
 
-    def _query(self, request: Request, kind: Any = requests.RecaseRequest, **body: Any) -> Any:
+    def _body(self, request: Request) -> AbstractAsyncContextManager[bytes]:
+        limits = self.limits
+        return read_body(request, self.budget, limits.max_body, self._bodies, limits.max_requests)
+
+    def _query(self, request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
         """Return a request whose options are in the query, together with its body."""
-        query = requests.from_query(request.query_params.multi_items(), kind)
-        for name, value in body.items():
-            setattr(query, name, value)
+        query = requests.from_query(request.query_params.multi_items(), kind, **body)
         requests.check(query, self.limits)
         return query
 
-    async def _answer(self, request: Request, asked: Any) -> dict[str, Any]:
-        """Return the answer to an object with `text` or `lines`."""
-        if (asked.text is UNSET) == (asked.lines is UNSET):
-            raise RefusedError(400, "send either `text` or `lines`.")
-        has_details = asked.nbest is not UNSET or asked.confidence
-        if has_details and asked.text is not UNSET:
-            (answer,) = await self._details(request, asked, [asked.text])
-            return answer
-        if has_details:
-            return {"lines": await self._details(request, asked, asked.lines)}
+    async def _answers(self, request: Request, asked: Any, is_list: bool) -> list[Any]:
+        """Return the answer to the text of a request, or one for each of its lines, or texts (`is_list`)."""
+        recaser, options = self.recaser(asked.model), asked.options()
+        texts = asked.lines if asked.text is UNSET else [asked.text]
+        if asked.nbest is not UNSET or asked.confidence:
+            requests.check_details(asked, texts)
+            return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])
         if asked.text is not UNSET:
-            return {"text": await self._recased(request, asked)}
-        recaser = self.recaser(asked.model)
-        lines, options = asked.lines, asked.options()
-        recased = await self._in_thread(request, self._pool, lambda: list(recaser.recase_lines(lines, **options)))
-        return {"lines": recased}
+            return [await self._recased(request, recaser, asked.text, options)]
+        lines = recaser if is_list else recaser.recase_lines
+        return await self._in_thread(request, self._pool, lambda: list(lines(texts, **options)))
 
-    async def _recased(self, request: Request, asked: Any) -> str:
+    async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
         """Return a recased text; a short line together with those of other requests."""
-        recaser = self.recaser(asked.model)
-        text, options = asked.text, asked.options()
         chosen = recaser.options
         is_alone = options.get("document", chosen.document) or options.get("wrapped", chosen.wrapped)
         if "\n" in text or len(text) > _SHORT or is_alone:
             return await self._in_thread(request, self._pool, partial(recaser, text, **options))
-        words = options.get("words")
-        key = (recaser, *(options | ({"words": tuple(words.items())} if words else {})).items())
+        words = tuple(options.get("words", {}).items())
+        key = (recaser, *(options | {"words": words}).items())
         gone = connection_of(request).is_gone
         return await self.batches.add(key, lambda texts: recaser(texts, **options), text, gone)
-
-    async def _recased_list(self, request: Request, asked: Any) -> list[Any]:
-        """Return texts that are each on their own."""
-        if asked.nbest is not UNSET or asked.confidence:
-            return await self._details(request, asked, asked.lines)
-        recaser = self.recaser(asked.model)
-        return await self._in_thread(request, self._pool, lambda: recaser(asked.lines, **asked.options()))
-
-    async def _details(self, request: Request, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
-        requests.check_details(asked, lines)
-        recaser = self.recaser(asked.model)
-        nbest = None if asked.nbest is UNSET else asked.nbest
-        return await self._slowly(request, partial(details, recaser, lines, nbest, asked.confidence, asked.options()))
 
     async def _stream(self, request: Request) -> JSONLines:
         query = self._query(request)
         requests.check_plain(query)
         recaser, options = self.recaser(query.model), query.options()
-        if options.get("document"):
-            raise RefusedError(400, "`document` is for whole texts, not for a stream. Send `text` or `lines`.")
         # An unsupported option is an error of the request, not of each line.
-        await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))
+        pipeline = await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))
+        pipeline.options.check_call("json_lines")
         in_thread = partial(self._in_thread, request, self._pool)
         return JSONLines(request, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
     async def explain(self, request: Request) -> Response:
-        """POST /explain"""
-        async with read_body(request, self.limits, self.budget, self._bodies) as body, self._handled:
-            asked = requests.decoded(requests.decode_explain, body)
+        """Explain a line
+
+        Returns why a line is cased as it is: for each word the forms that competed, their costs, and the parts of
+        these. With `document`, `text` may have several lines, of which `line` is explained.
+        """
+        async with self._body(request) as body, self._handled:
+            asked = _decode_explain(body)
             requests.check(asked, self.limits)
-            recaser = self.recaser(asked.model)
-            call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
+            call = partial(self.recaser(asked.model).explain, asked.text, asked.nbest, asked.line, **asked.options())
             return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
-        """POST /files?name=film.srt"""
-        query = self._query(request, requests.FileRequest)
-        recaser = self.recaser(query.model)
-        in_thread = partial(self._recase_file, request)
-        return await recased_file(request, query, recaser, self.limits, self._files, in_thread)
+        """Recase a file
 
-    async def _recase_file(self, request: Request, call: Callable[[], Any]) -> None:
-        """Recase a file that has arrived, unless too many are being recased."""
-        if self._n_files == _FILES:
-            raise RefusedError(429, "too many files at once. Try again later.")
-        self._n_files += 1
+        Recases a file, the body of the request; all but its text stays.
+        """
+        asked = self._query(request, FileRequest)
+        recaser, upload = self.recaser(asked.model), Upload(asked)
         try:
-            async with self._handled:
-                await self._slowly(request, call)
-        finally:
-            self._n_files -= 1
+            with upload.given.open("wb") as file:
+                async for piece in Body(request, self.budget).pieces(self.limits.max_file, self._files, _ARRIVING):
+                    file.write(piece)
+            async with self._recased_files, self._handled:
+                await self._slowly(request, partial(upload.recase, recaser))
+        except BaseException:
+            upload.remove()
+            raise
+        return upload
 
-    async def _slowly(self, request: Request, call: Callable[[], Any]) -> Any:
+    async def _slowly(self, request: Request, call: Callable[[], Result]) -> Result:
         """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""
-        if self._n_slow >= self._most_slow:
-            raise RefusedError(429, "too many explanations, details or files are waiting. Try again later.")
-        self._n_slow += 1
-        try:
+        async with self._slow:
             return await self._in_thread(request, self._slow_pool, call)
-        finally:
-            self._n_slow -= 1
 
     async def _in_thread(self, request: Request, pool: Executor, call: Callable[[], Result]) -> Result:
         """Make a call in a thread. It ends, with RefusedError, when the request's time is over or its client gone."""
@@ -222,24 +209,33 @@ class Service:
         return text
 
     async def models(self, request: Request) -> Response:
-        """GET /models"""
+        """List the models
+
+        Returns name, languages and signature of each model.
+        """
         return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
 
     async def health(self, request: Request) -> Response:
-        """GET /healthz"""
+        """Health
+
+        Returns 200, or 503 when the service is stopping.
+        """
         is_stopping = self.stopping.is_set()
         status = "stopping" if is_stopping else "ok"
         return JSONAnswer({"status": status, "version": __version__}, 503 if is_stopping else 200)
 
     async def measures(self, request: Request) -> Response:
-        """GET /metrics"""
+        """Metrics
+
+        Returns counts and times for Prometheus.
+        """
         return Response(self.metrics.text(), media_type=CONTENT_TYPE)
 
     def close(self, seconds: float) -> bool:
         """End the threads. Return whether all have ended, for which this waits a number of seconds."""
         stop_all()
         endings = []
-        for pool in (self._short_pool, self._pool, self._slow_pool):
+        for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
             endings.append(Thread(target=pool.shutdown, daemon=True))  # which waits
             endings[-1].start()
@@ -247,6 +243,39 @@ class Service:
         for ending in endings:
             ending.join(max(0, end - time.monotonic()))
         return not any(ending.is_alive() for ending in endings)
+
+
+class _Crowd:
+    """Counts those that are in its context; RefusedError if there are too many."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._most, self._what, self._n = most, what, 0
+
+    async def __aenter__(self) -> None:
+        if self._n >= self._most:
+            raise RefusedError(429, f"too many {self._what}. Try again later.")
+        self._n += 1
+
+    async def __aexit__(self, *error: object) -> None:
+        self._n -= 1
+
+
+def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return a line in its best casing, with the words that this changes (`confidence`), and its n best casings."""
+    check()
+    result: dict[str, Any] = {}
+    if asked.confidence:
+        text, changes = recaser.confidence(line, **options)
+        words = [
+            change._asdict() | {"log_odds": change.log_odds if change.log_odds < math.inf else None}
+            for change in changes
+        ]
+        result = {"text": text, "words": words}
+    if asked.nbest is not UNSET:
+        casings = recaser.nbest(line, asked.nbest, **options)
+        result.setdefault("text", casings[0].text)
+        result["nbest"] = [candidate._asdict() for candidate in casings]
+    return result
 
 
 def _described(name: str, recaser: Recaser) -> dict[str, Any]:

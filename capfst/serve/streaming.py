@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
-from capfst.serve.answers import RefusedError, error_bytes, json_bytes
+from capfst.serve.answers import RefusedError, error_bytes
 from capfst.serve.body import Budget, Text
 from capfst.serve.waiting import Waiting
 
@@ -33,10 +33,11 @@ _encoder = msgspec.json.Encoder()
 
 def recase_block(block: bytes, recase: Recase) -> bytes:
     """Return a block of whole lines of JSON with their texts recased."""
+    n_lines = block.count(b"\n")
     try:
-        records = _decoder.decode_lines(block)
-        if len(records) != block.count(b"\n"):  # it leaves out blank lines
-            raise ValueError
+        records = _decoder.decode_lines(block) if n_lines != 1 else [_decoder.decode(block)]
+        if len(records) != n_lines:  # it leaves out blank lines
+            raise msgspec.DecodeError
         texts = [record if isinstance(record, str) else record["text"] for record in records]
         recased = recase(texts)
         return _encoder.encode_lines(
@@ -45,28 +46,23 @@ def recase_block(block: bytes, recase: Recase) -> bytes:
                 for record, text in zip(records, recased, strict=True)
             ]
         )
-    except (ValueError, TypeError, KeyError, RecursionError, CapfstError):  # which line is it?
-        return b"".join(_line(line, recase) + b"\n" for line in block.split(b"\n")[:-1])
+    except (ValueError, TypeError, KeyError, RecursionError, CapfstError) as error:
+        if n_lines > 1:  # which line is it?
+            return b"".join(recase_block(line + b"\n", recase) for line in block.split(b"\n")[:-1])
+        return error_bytes(400, _problem(error)) + b"\n"
 
 
-def _line(line: bytes, recase: Recase) -> bytes:
-    try:
-        record = _decoder.decode(line)
-        text = record if isinstance(record, str) else record.get("text")
-        if not isinstance(text, str):
-            raise RefusedError(400, "the object has no text. Put the line into its field `text`.")
-        (recased,) = recase([text])
-        return json_bytes(recased if isinstance(record, str) else record | {"text": recased})
-    except UnicodeDecodeError as error:
-        return error_bytes(400, f"not UTF-8 at byte {error.start}. Convert it.")
-    except RecursionError:
-        return error_bytes(400, "the JSON is nested too deep. Send a string, or an object with a text.")
-    except msgspec.DecodeError as error:
-        return error_bytes(400, f"invalid line: {error}. Send a string, or an object with a text.")
-    except RefusedError as error:
-        return error_bytes(error.status, str(error))
-    except CapfstError as error:
-        return error_bytes(400, str(error))
+def _problem(error: Exception) -> str:
+    """Return why a line cannot be recased."""
+    if isinstance(error, CapfstError):
+        return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}. Convert it."
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deep. Send a string, or an object with a text."
+    if isinstance(error, msgspec.DecodeError):
+        return f"invalid line: {error}. Send a string, or an object with a text."
+    return "the object has no text. Put the line into its field `text`."
 
 
 class Streams:
@@ -96,8 +92,8 @@ class Streams:
             self.number -= 1
 
 
-class JSONLines:
-    """The answer to a stream, which begins before the stream ends.
+class JSONLines(Text):
+    """The answer to a stream, which begins before the stream ends; as a text, the rest of a line that is arriving.
 
     (A StreamingResponse of Starlette would take pieces of the body for itself.)
 
@@ -107,8 +103,8 @@ class JSONLines:
     """
 
     def __init__(self, request: Request, in_thread: InThread, recase: Recase, streams: Streams) -> None:
+        super().__init__(streams.budget)
         self._request, self._in_thread, self._recase, self._streams = request, in_thread, recase, streams
-        self._rest = Text(streams.budget)  # of a line that is arriving
         self._ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()  # by an error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,12 +117,19 @@ class JSONLines:
 
     def give_way(self) -> None:
         """End the stream, which waits for a line, because others come."""
-        self._rest.clear()
+        self.clear()
         self._end(429, "too many streams. Send the other lines again.")
 
     def _end(self, status: int, message: str) -> None:
         if not self._ended.done():
             self._ended.set_result(error_bytes(status, message) + b"\n")
+
+    async def _recased(self, end: bytes) -> bytes:
+        """Return the lines that have arrived, of which these are the last bytes, recased."""
+        self._streams.waiting.discard(self)
+        block = bytes(self.data) + end
+        self.clear()
+        return await self._in_thread(partial(recase_block, block, self._recase))
 
     async def _blocks(self) -> AsyncIterator[bytes]:
         """Yield recased lines as they arrive."""
@@ -138,24 +141,20 @@ class JSONLines:
             async for piece in _until(self._ended, self._request.stream()):
                 end = piece.rfind(b"\n") + 1
                 if end:
-                    waiting.discard(self)
-                    block = bytes(self._rest.data) + piece[:end]
-                    self._rest.clear()
-                    yield await self._in_thread(partial(recase_block, block, self._recase))
+                    yield await self._recased(piece[:end])
                     waiting.add(self)
-                if len(self._rest.data) + len(piece) - end > self._streams.longest:
+                if len(self.data) + len(piece) - end > self._streams.longest:
                     raise RefusedError(413, f"a line has more than {self._streams.longest:,} bytes. Split it.")
-                self._rest.add(piece[end:])
+                self.add(piece[end:])
             if self._ended.done():
                 yield self._ended.result()
-            elif self._rest.data.strip():
-                waiting.discard(self)
-                yield await self._in_thread(partial(recase_block, bytes(self._rest.data) + b"\n", self._recase))
+            elif self.data.strip():
+                yield await self._recased(b"\n")
         except RefusedError as error:
             yield error_bytes(error.status, str(error)) + b"\n"
         finally:
             waiting.discard(self)
-            self._rest.clear()
+            self.clear()
             stopping.cancel()
 
 

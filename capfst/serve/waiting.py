@@ -16,27 +16,22 @@ class Guest(Protocol):
         """End, because others come."""
 
 
-class Waiting:
+class Waiting(dict[Guest, None]):
     """Guests that wait, in the order in which they began to."""
-
-    def __init__(self) -> None:
-        self._guests: dict[Guest, None] = {}
-
-    def __len__(self) -> int:
-        return len(self._guests)
 
     def add(self, guest: Guest) -> None:
         """Note that a guest begins to wait."""
-        self._guests[guest] = None
+        self[guest] = None
 
     def discard(self, guest: Guest) -> None:
         """Note that a guest does not wait any longer, if it did."""
-        self._guests.pop(guest, None)
+        self.pop(guest, None)
 
     def drop_oldest(self) -> bool:
         """Let the guest give way that has waited longest. Return whether there was one."""
-        for guest in self._guests:
-            del self._guests[guest]
-            guest.give_way()
-            return True
-        return False
+        guest = next(iter(self), None)
+        if guest is None:
+            return False
+        del self[guest]
+        guest.give_way()
+        return True

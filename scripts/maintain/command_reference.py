@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from capfst.cli import COMMANDS, cli
+from capfst.cli.options import Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 BEGIN, END = "<!-- Written by scripts/maintain/command_reference.py, from here on -->\n", "<!-- to here -->\n"
@@ -67,7 +68,22 @@ def _row(option: click.Option, context: click.Context) -> str:
         default = "required"
     elif not default and isinstance(option.default, str | int) and not isinstance(option.default, bool):
         default = f"`{option.default}`"
-    return f"| {spelling} | {_prose(meaning)} | {_prose(default)} |"
+    return f"| {spelling} | {_prose(meaning + _limits(option, context))} | {_prose(default)} |"
+
+
+def _limits(option: click.Option, context: click.Context) -> str:
+    """Return which other options of the command it excludes, and which one it requires."""
+    others = [each for each in context.command.params if isinstance(each, Option) and each is not option]
+    if not isinstance(option, Option):
+        return ""
+    excluded = [each.flag for each in others if each.is_named(option.excludes)]
+    required = [
+        " ".join([each.flag, *each.limited]) for each in others if option.requires and each.is_named((option.requires,))
+    ]
+    values = f"{' and '.join(option.limited)}: not" if option.limited else "Not"
+    return (f" {values} with {', '.join(excluded)}." if excluded else "") + "".join(
+        f" Requires {each}." for each in required
+    )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def test_it_writes_pictures_and_pages(tmp_path: Path) -> None:
     ("arguments", "expected"),
     [
         (["-o", "x.png"], "x.png: name a picture"),
-        (["-o", "x.svg", "--json"], "either --output or --json"),
+        (["-o", "x.svg", "--json"], "--output cannot be used with --json"),
         (["--align", "0-0"], "--align requires --source"),
         (["--nbest", "0"], "--nbest"),
         (["--line", "0"], "--line"),

@@ -119,7 +119,7 @@ def test_numbers_alone_are_no_stretch(recaser: Recaser, monkeypatch: pytest.Monk
 def test_options_that_exclude_repair(recaser: Recaser, model: Path) -> None:
     with pytest.raises(OptionError, match="`repair` cannot be used with `restore`"):
         recaser("a", restore="punctuation,case")
-    with pytest.raises(OptionError, match="is for whole texts, not for nbest"):
+    with pytest.raises(OptionError, match="`repair` cannot be used with nbest"):
         recaser.nbest("a", 2)
     refused = run("recase", "--repair", "--stream", "--lm", model, code=2).stderr.decode()
     assert "--repair cannot be used with --stream" in refused

@@ -223,6 +223,22 @@ def test_nothing_comes_from_other_hosts_and_nothing_fails(page):
     assert page.browser.get_log("browser") == []
 
 
+def test_the_page_of_requests_shows_each_route_and_field(browser, service):
+    browser.get_log("browser")
+    browser.get(f"{service.url}docs")
+    described = service.ask("GET", "/openapi.json").json
+    WebDriverWait(browser, SECONDS, 0.05).until(lambda _: browser.find_elements(By.TAG_NAME, "section"))
+    shown = [heading.text for heading in browser.find_elements(By.CSS_SELECTOR, "h2 code")]
+    assert shown == [f"{name.upper()} {route}" for route, methods in described["paths"].items() for name in methods]
+    text = browser.find_element(By.TAG_NAME, "main").text
+    fields = [each for schema in described["components"]["schemas"].values() for each in schema["properties"].values()]
+    parts = [each["description"].replace("`", "") for each in fields if "description" in each]
+    assert len(parts) > 20
+    assert [part for part in parts if part not in text] == []
+    assert "421" in text and '{"text":"an it meeting"}' in text
+    assert browser.get_log("browser") == []
+
+
 def test_a_phone_needs_no_horizontal_scrolling(browser, service):
     page = Page(browser, service).open(PHONE)
     assert page.is_within()

@@ -54,6 +54,7 @@ def test_words_are_words_and_never_paths(service, tmp_path):
     listed.write_text("ZELNER\n")
     assert service.post("/recase", {"text": "zelner", "words": ["ZelNer"]}).json == {"text": "ZelNer"}
     assert service.post("/recase", {"text": "zelner", "words": {"ZelNer": 30.0}}).json == {"text": "ZelNer"}
+    assert service.post("/recase", {"text": "new york", "words": []}).json == {"text": "New York"}
     assert service.post("/recase", {"text": "zelner", "words": [str(listed)]}).json != {"text": "ZELNER"}
     assert "abbreviations" in service.post("/recase", {"text": "x", "abbreviations": [str(listed)]}).error
 
@@ -246,12 +247,10 @@ def test_the_description_has_each_route_and_each_option(service):
     assert {"text", "lines", "model", "nbest", "confidence", "words", "sentence_case", "input_case"} <= set(fields)
     assert fields["model"]["enum"] == ["en", "several"]
     assert not {"abbreviations", "engine", "align_words"} & set(fields)
-    page = service.ask("GET", "/docs").body.decode()
-    assert all(route in page for route in description["paths"])
 
 
 def test_pages_load_nothing_from_other_hosts(service):
-    for path in ("/", "/docs", "/style.css", "/page.js"):
+    for path in ("/", "/docs", "/style.css", "/page.js", "/docs.js"):
         answer = service.ask("GET", path)
         assert answer.status == 200
         assert b"://" not in answer.body.replace(b"http://www.w3.org", b"")

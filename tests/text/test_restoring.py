@@ -282,7 +282,7 @@ def test_a_model_that_does_not_restore_it(folder: Path) -> None:
     refused = run("recase", "--lm", diacritics, "--restore", "both", stdin="x", code=1)
     assert f"capfst: error: --restore is 'both', but the model {diacritics} restores diacritics" in message(refused)
     refused = run("recase", "--lm", diacritics, "--sentence-case", stdin="x", code=1)
-    assert "--sentence-case needs a model that restores case" in message(refused)
+    assert "--sentence-case cannot be used with a model that does not restore case" in message(refused)
 
 
 def test_translations_need_a_model_that_restores_case(folder: Path) -> None:
