@@ -14,6 +14,7 @@ from capfst.exceptions import CorpusError
 from capfst.io.blocks import joined
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.lines import BLOCK
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText
 
 _blank_line = re.compile(r"\n\r?\n").search
@@ -68,7 +69,7 @@ class Captions:
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
         if is_first and not cues and data.strip("\ufeff \t\r\n") and not self.is_empty(data):
             raise CorpusError(f"{self.name}: no cues of {self.title}. Choose another `format`.")
-        return RunningText(data, *joined_cues(cues), n_records=len(cues))
+        return RunningText(data, *joined_cues(cues), counts=RecaseCounts(records=len(cues)))
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""

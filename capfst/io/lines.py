@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, quantity
-from capfst.io.alignments import OtherTexts, joined_texts, mismatch
+from capfst.io.alignments import OtherTexts, mismatch
 from capfst.io.blocks import raw_blocks, refuse_foreign
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import lines_of
 from capfst.io.encodings import UTF8, Transcoding, advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.io.running_text import RunningText, Span
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
-_LONG = 4 << 20  # characters; a longer text is recased in pieces, to bound the additional memory
 
-_BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
 
 
@@ -51,7 +51,23 @@ class LineRecord(NamedTuple):
     key: str | None = None  # the value that it shares with the records of its document; None: it shares none
 
 
-class LineFormat:
+class TextFile:
+    """A file of text in any format."""
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        self.path = path
+        self.errors = options.errors
+        self.settings: dict[str, Any] = options.settings()
+        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
+
+    @contextmanager
+    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
+        """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
+        with compressing_like(self.path, file) as write:
+            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
+
+
+class LineFormat(TextFile):
     """A format of lines. A subclass defines the positions of texts in a line (`find`); `escape` and `unescape`, if
     a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `blocks`, `records` and `splittable`, if a record may have several lines."""
@@ -64,13 +80,10 @@ class LineFormat:
     """Whether, without a document key, each record is a document."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
-        self.path = path
+        super().__init__(path, options)
         self.markup = markup_of("", options.markup)
-        self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.settings: dict[str, Any] = options.settings()
-        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
         self.others = [self.other(selected) for selected in options.other_texts()]
         """Formats of this file that select the source and the alignment of each record."""
         self.by_document = options.document is not None
@@ -217,7 +230,7 @@ class LineFormat:
             except MalformedError as error:
                 positions, malformed = [], True
                 if self.on_error == "fail":
-                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}") from error
+                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
             found = [each for each in positions if each is not None] if None in positions else positions
             yield LineRecord(line, found, malformed, others, key)  # type: ignore[arg-type]
 
@@ -245,102 +258,43 @@ class LineFormat:
                     yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        output: list[bytes] = []
-        counts = RecaseCounts()
-        kept: list[str] = []  # lines, or pieces of long ones
-        positions: list[tuple[int, slice]] = []  # of the texts: index in `kept`, slice of that line
-        others: list[OtherTexts] = []  # of the texts
-        begins: list[bool] = []  # whether a document begins with the text
+        return self.running(block).recased(recase)
+
+    def running(self, block: LineBlock) -> RunningText:
+        """Return a block with the text of its records, each on lines of its own: after a blank line if it begins a
+        document."""
+        kept: list[str] = []
+        spans: list[Span] = []
+        others: list[OtherTexts] = []  # of the spans
+        hidden: dict[str, npt.NDArray[np.uint8]] = {}  # by what is written
         separates = self.by_document and self.record_is_document
         key_before: str | None = None
-        size = n_records = n_malformed = 0  # size: characters of the lines with these texts
-        for line, found, malformed, its_others, key in self.line_records(block):
+        size = n_records = n_malformed = n_blank = 0
+        for line, positions, malformed, its_others, key in self.line_records(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
                 continue
-            if not found:
-                kept.append(line)
-                continue
-            # A translation is not cut, because its source is not.
-            for number, start, end, part, is_whole in _pieces(line, found, _LONG if not its_others else len(line)):
-                others.append(its_others[number] if its_others else ())
-                begins.append(separates and start == 0 and (key is None or key != key_before))
-                positions.append((len(kept), part))
-                kept.append(line[start:end])
-                size += end - start
-                if size >= _LONG:
-                    recased, more = self._recased(kept, positions, others, begins, recase)
-                    output.append(recased)
-                    # A piece that does not end its text is not counted as a line.
-                    counts += more + RecaseCounts(lines=-(not is_whole))
-                    kept, positions, others, begins, size = [], [], [], [], 0
-            key_before = key
-        recased, more = self._recased(kept, positions, others, begins, recase)
-        output.append(recased)
-        return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
+            begins = bool(positions) and separates and (key is None or key != key_before)
+            n_blank += begins
+            for position in positions:
+                value = self.unescape(line[position])
+                if self.markup != NONE:
+                    text, hidden[line[position]] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
+                    value = text.decode("utf-8", "surrogatepass")
+                before = "\n" * (bool(spans) + begins)
+                spans.append(Span(size + position.start, size + position.stop, value, before))
+                begins = False
+            others += its_others
+            key_before = key if positions else key_before
+            kept.append(line)
+            size += len(line)
 
-    def _recased(
-        self,
-        kept: list[str],
-        positions: list[tuple[int, slice]],
-        others: list[OtherTexts],
-        begins: list[bool],
-        recase: Recase,
-    ) -> tuple[bytes, RecaseCounts]:
-        """Return the lines with the texts at these positions recased."""
-        values = [self.unescape(kept[i][part]).encode("utf-8", "surrogatepass") for i, part in positions]
-        if self.markup != NONE:
-            hidden = [hide_text(value, self.markup) for value in values]
-            texts, counts = _recase_values([part.text for part in hidden], others, begins, recase)
-            recased = [bytes(shown(text, part.bytes)) for text, part in zip(texts, hidden, strict=True)]
-        else:
-            recased, counts = _recase_values(values, others, begins, recase)
-        for (i, part), old, new in zip(positions, values, recased, strict=True):
-            if new != old:
-                line = kept[i]
-                written = self.escape(line[part], new.decode("utf-8", "surrogatepass"))
-                kept[i] = line[: part.start] + written + line[part.stop :]
-        return "".join(kept).encode("utf-8", "surrogateescape"), counts
+        def escape(old: str, recased: str) -> str:
+            if self.markup != NONE:
+                utf8 = recased.encode("utf-8", "surrogatepass")
+                recased = str(shown(utf8, hidden[old]), "utf-8", "surrogatepass")
+            return self.escape(old, recased)
 
-    @contextmanager
-    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-        with compressing_like(self.path, file) as write:
-            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
-
-
-def _pieces(line: str, positions: list[slice], longest: int) -> Iterator[tuple[int, int, int, slice, bool]]:
-    """Cut a line into pieces with one text each; a text of more than `longest` characters is cut after blanks. Yield
-    for each piece the number of its text, its start and end, the text's position in it, and whether it ends the
-    text."""
-    start = 0
-    if len(positions) == 1 and positions[0].stop - positions[0].start <= longest:
-        yield 0, 0, len(line), positions[0], True
-        return
-    for number, position in enumerate(positions):
-        begin = position.start
-        while position.stop - begin > longest and (blank := _BLANK(line, begin + longest, position.stop)):
-            yield number, start, blank.end(), slice(begin - start, blank.end() - start), False
-            start = begin = blank.end()
-        end = len(line) if number == len(positions) - 1 else position.stop
-        yield number, start, end, slice(begin - start, position.stop - start), True
-        start = end
-
-
-def _recase_values(
-    values: list[bytes], others: list[OtherTexts], begins: list[bool], recase: Recase
-) -> tuple[list[bytes], RecaseCounts]:
-    """Recase texts of any number of lines as one text, with a blank line before each that begins a document."""
-    if not values:
-        return [], RecaseCounts()
-    separated = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
-    recased, counts = recase(b"\n".join([*separated, b""]), *joined_texts(others))
-    text = bytes(recased)
-    line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
-    split = []
-    start, line = 0, -1
-    for value, begin in zip(separated, begins, strict=True):
-        line += value.count(b"\n") + 1
-        split.append(text[start + begin : line_ends[line]])
-        start = line_ends[line] + 1
-    return split, counts + RecaseCounts(lines=-sum(begins))
+        counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_blank)
+        return RunningText("".join(kept), spans, (), escape, counts, others=others)

@@ -1,14 +1,16 @@
-"""The running text of a file whose sentences are in pieces: cues of subtitles, words with times, fields of JSON.
+"""The text in a file: lines, columns, fields of JSON, cues of subtitles, words with times.
 
-A `RunningText` joins the pieces to a text that can be recased as a whole, and writes the file again with the recased
-pieces. All other characters of the file stay. If the pieces have times, its text knows the pauses between them.
+A `RunningText` joins the spans of text in a part of a file to a text that can be recased as a whole, and writes the
+part again with the recased spans. All other characters stay. If the spans have times, the text has the pauses between
+them.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
@@ -18,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
+from capfst.io.alignments import OtherTexts, joined_texts
+from capfst.io.protocol import NO_COUNTS, Recase, RecaseCounts
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
@@ -91,8 +95,9 @@ class RunningText:
         spans: the spans of its running text, in the order of this text, without overlaps.
         copies: further spans, and those of `spans`, or of earlier copies, that they repeat. Spans may be in both.
         escape: returns recased text as it is written, given the characters of its span.
-        n_records: number of cues, lines or objects.
-        times: returns the times of spans.
+        counts: the records of the part: lines, objects or cues.
+        times: returns the times of spans; None: there are none.
+        others: the other texts of each span, if the spans are translations.
     """
 
     def __init__(
@@ -101,28 +106,31 @@ class RunningText:
         spans: list[Span],
         copies: Iterable[Copy] = (),
         escape: Callable[[str, str], str] = _as_it_is,
-        n_records: int = 0,
-        times: Callable[[], Times] = dict,
+        counts: RecaseCounts = NO_COUNTS,
+        times: Callable[[], Times] | None = None,
+        others: Sequence[OtherTexts] = (),
     ) -> None:
-        self.data, self.n_records = data, n_records
-        self._spans, self._copies, self._escape, self._times = spans, list(copies), escape, times
+        self.data, self.counts = data, counts
+        self._spans, self._copies, self._escape = spans, list(copies), escape
+        self._times, self._others = times, others
         text = "".join([span.before + span.value for span in spans])
-        self._text = f"{text}\n" if text else ""
+        self._text = f"{text}\n" if spans else ""
 
     @property
     def text(self) -> bytes:
-        """The running text: whole lines in UTF-8."""
-        return _utf8(self._text)
+        """The running text: whole lines in UTF-8, with the pauses in it if there are times."""
+        text = _utf8(self._text)
+        return SpokenText(text, self._pauses) if self._times else text
 
-    @property
-    def spoken(self) -> SpokenText:
-        """The same, with its pauses."""
-        return SpokenText(self.text, self._pauses)
+    def recased(self, recase: Recase, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
+        """Return the part with its running text recased, and what was counted. head: as in `Recase`."""
+        recased, counts = recase(self.text, *joined_texts(self._others), head=head)
+        return self.written(recased), counts + self.counts
 
     def _pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
         times."""
-        times, n_words = self._times(), len(self._text.split())
+        times, n_words = self._times() if self._times else {}, len(self._text.split())
         views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
         views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
         timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])
@@ -173,7 +181,7 @@ class RunningBlocks:
         """Yield the running text of each part."""
         for part in self._parts:
             self._waiting.append(part)
-            yield part.spoken
+            yield part.text
 
     def written(self, recased: Iterable[bytes | memoryview]) -> Iterator[bytes]:
         """Yield the parts, given their recased texts."""
@@ -203,19 +211,33 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
     """Return the parts of a recased text that correspond to successive parts of the text of these lengths.
 
     Raises:
-        CapfstError: it is not the same text, apart from case, diacritics and marks.
+        CapfstError: a line of several parts is not the same text, apart from case, diacritics and marks.
     """
-    ends = pairwise(accumulate(lengths, initial=0))
-    if _in_place(text, recased):
-        return [recased[start:end] for start, end in ends]
+    bounds = list(accumulate(lengths, initial=0))
+    if not _in_place(text, recased):
+        lines, recased_lines = text.split("\n"), recased.split("\n")
+        if len(lines) != len(recased_lines):
+            raise _misfit(text)
+        by_character: list[str] = []
+        for old, new in zip(lines, recased_lines, strict=True):
+            start = len(by_character)
+            is_whole = bisect_right(bounds, start) == bisect_left(bounds, start + len(old))  # no part ends inside
+            by_character += [new, *[""] * (len(old) - 1)] if old and is_whole else _characters(old, new)
+            by_character.append("\n")
+        return ["".join(by_character[start:end]) for start, end in pairwise(bounds)]
+    return [recased[start:end] for start, end in pairwise(bounds)]
+
+
+def _characters(text: str, recased: str) -> list[str]:
+    """Return for each character of a line what it has become, as `_by_character` does for a word."""
     words, recased_words = _tokens(text), _tokens(recased)
     is_strict = len(words) != len(recased_words)
     if is_strict:  # a mark was inserted after a control character, which is white space here
         words, recased_words = [text], [recased]
-    by_character: list[str] = []
+    found: list[str] = []
     for old, new in zip(words, recased_words, strict=True):
-        by_character += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
-    return ["".join(by_character[start:end]) for start, end in ends]
+        found += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
+    return found
 
 
 def _in_place(old: str, new: str) -> bool:

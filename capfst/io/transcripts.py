@@ -20,6 +20,7 @@ from capfst.exceptions import CorpusError
 from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
 from capfst.io.jsonl import escape, unescape
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
 
 _ALTERNATIVE = "results.channels[].alternatives[]"
@@ -215,7 +216,8 @@ class Transcript:
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        return RunningText(data, spans, copies, escape, n_items, partial(_times, [*views.values()]))
+        counts = RecaseCounts(records=n_items)
+        return RunningText(data, spans, copies, escape, counts, partial(_times, [*views.values()]))
 
 
 def _letters(spans: list[Span]) -> str:

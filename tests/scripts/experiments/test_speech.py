@@ -10,7 +10,7 @@ import pytest
 import speech
 from helpers.corpora import DATA
 from helpers.intrinsic_case import inside_case
-from helpers.spoken import is_spoken, spell, split, unspell
+from helpers.text import is_spoken, spell, split, unspell
 
 DOMAINS = "earnings calls", "dialogs"
 SCRIPT = Path(__file__).parents[3] / "scripts" / "experiments" / "speech.py"
