@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from capfst.exceptions import CapfstError, OptionError
 from capfst.io.blocks import PIECE, raw_pieces, read_stream
@@ -114,13 +114,6 @@ def _head(path: Path, options: TextOptions) -> bytes:
         return b""
 
 
-class _Piece(NamedTuple):
-    """A part of a file."""
-
-    text: RunningText
-    is_first: bool
-
-
 class Speech(TextFile):
     """A file whose texts are parts of it."""
 
@@ -131,18 +124,20 @@ class Speech(TextFile):
         super().__init__(path, options)
         self.reader = reader(str(path), format, fields)
         self.settings |= {"format": format, "field": list(fields)}
-        self._head = b""
 
-    def pieces(self, on_read: OnRead) -> Iterator[_Piece]:
+    def pieces(self, on_read: OnRead) -> Iterator[tuple[RunningText, bytes]]:
+        """Yield the parts of the file, each with the first lines of its running text, or none if it has them."""
         blocks = read_stream(self.path, size=BLOCK, errors=self.errors, on_read=on_read, transcoding=self.transcoding)
-        for number, text in enumerate(self.reader.read(blocks)):
-            if number == 0:
-                self._head = text.text[: Head().more(text.text)]
-            yield _Piece(text, number == 0)
+        head = None
+        for part in self.reader.read(blocks):
+            yield part, head or b""
+            if head is None:
+                head = part.text[: Head().more(part.text)]
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        for piece in self.pieces(on_read):
-            yield piece.text.text.decode(errors="replace")
+        for part, _ in self.pieces(on_read):
+            yield part.text.decode(errors="replace")
 
-    def recased(self, piece: _Piece, recase: Recase) -> tuple[bytes, RecaseCounts]:
-        return piece.text.recased(recase, b"" if piece.is_first else self._head)
+    def recased(self, piece: tuple[RunningText, bytes], recase: Recase) -> tuple[bytes, RecaseCounts]:
+        part, head = piece
+        return part.recased(recase, head)
