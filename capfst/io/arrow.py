@@ -38,7 +38,7 @@ def recase_rows(recase: Callable[[bytes], memoryview], rows: list[bytes]) -> lis
     if not rows:
         return []
     lines = iter(bytes(recase(b"\n".join([*rows, b""]))).split(b"\n"))
-    return [b"\n".join(islice(lines, row.count(b"\n") + 1)) for row in rows]
+    return [next(lines) if b"\n" not in row else b"\n".join(islice(lines, row.count(b"\n") + 1)) for row in rows]
 
 
 def as_binary(values: pa.Array) -> pa.Array:

@@ -41,14 +41,10 @@ class LineBlock(NamedTuple):
     line: int  # the number of the first line, from 1
 
 
-class LineRecord(NamedTuple):
-    """A record of a file of lines."""
-
-    line: str  # with its line end, and the line ends in it
-    positions: list[slice]  # of the texts; empty if the record has none, or is malformed
-    malformed: bool
-    others: list[OtherTexts]  # of each text; empty if the texts are not translations
-    key: str | None = None  # the value that it shares with the records of its document; None: it shares none
+LineRecord = tuple[str, list[slice], bool, list[OtherTexts], str | None]
+"""A record of a file of lines: the line, with its line end and those in it; the positions of its texts, none if it has
+no text or is malformed; whether it is malformed; the other texts of each text, none if they are not translations; and
+the value that it shares with the records of its document, or None."""
 
 
 class TextFile:
@@ -232,7 +228,7 @@ class LineFormat(TextFile):
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
             found = [each for each in positions if each is not None] if None in positions else positions
-            yield LineRecord(line, found, malformed, others, key)  # type: ignore[arg-type]
+            yield line, found, malformed, others, key  # type: ignore[misc]
 
     def _others(self, line: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
         """Return the other texts of each text of a record; MalformedError if they do not fit it."""
@@ -267,7 +263,7 @@ class LineFormat(TextFile):
         spans: list[Span] = []
         others: list[OtherTexts] = []  # of the spans
         hidden: dict[str, npt.NDArray[np.uint8]] = {}  # by what is written
-        separates = self.by_document and self.record_is_document
+        separates, hides = self.by_document and self.record_is_document, self.markup != NONE
         key_before: str | None = None
         size = n_records = n_malformed = n_blank = 0
         for line, positions, malformed, its_others, key in self.line_records(block):
@@ -275,26 +271,29 @@ class LineFormat(TextFile):
             n_malformed += malformed
             if malformed and self.on_error == "drop":
                 continue
-            begins = bool(positions) and separates and (key is None or key != key_before)
-            n_blank += begins
+            before = "\n"
+            if separates and positions and (key is None or key != key_before):
+                before = "\n\n"
+                n_blank += 1
             for position in positions:
-                value = self.unescape(line[position])
-                if self.markup != NONE:
-                    text, hidden[line[position]] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
+                raw = line[position]
+                value = self.unescape(raw)
+                if hides:
+                    text, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
                     value = text.decode("utf-8", "surrogatepass")
-                before = "\n" * (bool(spans) + begins)
                 spans.append(Span(size + position.start, size + position.stop, value, before))
-                begins = False
+                before = "\n"
+                key_before = key
             others += its_others
-            key_before = key if positions else key_before
             kept.append(line)
             size += len(line)
+        if spans:
+            spans[0] = spans[0]._replace(before=spans[0].before[1:])
 
-        def escape(old: str, recased: str) -> str:
-            if self.markup != NONE:
-                utf8 = recased.encode("utf-8", "surrogatepass")
-                recased = str(shown(utf8, hidden[old]), "utf-8", "surrogatepass")
-            return self.escape(old, recased)
+        def show(old: str, recased: str) -> str:
+            text = shown(recased.encode("utf-8", "surrogatepass"), hidden[old])
+            return self.escape(old, str(text, "utf-8", "surrogatepass"))
 
+        escape = show if hides else self.escape
         counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_blank)
         return RunningText("".join(kept), spans, (), escape, counts, others=others)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -171,32 +171,18 @@ class Parquet:
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
         columns = [_rows(values) for values in piece.columns]
-        others = list(zip(*map(_rows, piece.others), strict=True)) if piece.others else [()] * len(columns[0])
-        begins = [False] * len(others) if piece.begins is None else piece.begins.to_pylist()
-        malformed = np.zeros(len(others), bool)
-        texts: list[bytes] = []  # after a blank line if a document begins with it
-        places: list[tuple[list[bytes | None], int, bool]] = []  # of the texts: column, row, whether it is blank before
-        other_texts: list[OtherTexts] = []
-        begun = False  # whether a document has begun that has no text yet
-        for i, row in enumerate(zip(*columns, strict=True)):
-            begun |= begins[i]
-            try:
-                values = [None if value is None else self._decoded(value, piece.row + i) for value in row]
-                texts_of_row = [value for value in values if value is not None]
-                found = [self._other_texts(value, others[i], piece.row + i) for value in texts_of_row if others[i]]
-            except MalformedError:
-                malformed[i] = True
-                continue
-            other_texts += found
-            for column, value in zip(columns, values, strict=True):
-                if value is not None:
-                    is_blank = begun and (bool(texts) or begins[0])
-                    texts.append(b"\n" * is_blank + value.encode())
-                    places.append((column, i, is_blank))
-                    begun = False
-        counts = RecaseCounts(
-            records=len(others), malformed=int(malformed.sum()), lines=-sum(is_blank for *_, is_blank in places)
-        )
+        width, n_rows = len(columns), len(columns[0])
+        values = [value for row in zip(*columns, strict=True) for value in row]  # row by row; None: no text
+        malformed, other_texts = self._checked(values, width, piece)
+        present = np.array([value is not None for value in values], bool)
+        blank = np.zeros(present.sum(), bool)  # whether a document begins with a text, after a blank line
+        if piece.begins is not None and blank.size:
+            begins = np.asarray(piece.begins)
+            documents = np.repeat(np.cumsum(begins), width)[present]
+            blank[0], blank[1:] = begins[0], documents[1:] != documents[:-1]
+        texts = [value for value in values if value is not None]
+        before = blank.tolist() if blank.any() else []
+        counts = RecaseCounts(records=n_rows, malformed=len(malformed), lines=-sum(before))
 
         def counted(text: bytes) -> memoryview:
             nonlocal counts
@@ -204,14 +190,42 @@ class Parquet:
             counts += more
             return recased
 
-        for (column, i, is_blank), text in zip(places, recase_rows(counted, texts), strict=True):
-            column[i] = text[is_blank:]
-        recased = []
-        for old, rows in zip(piece.columns, columns, strict=True):
-            new = from_rows(rows, _plain(old).type)
-            recased.append(new.dictionary_encode().cast(old.type) if pa.types.is_dictionary(old.type) else new)
-        keep = pa.array(~malformed) if self.on_error == "drop" and malformed.any() else None
-        return RecasedSlice(recased, keep, piece.row_group), counts
+        if before:
+            texts = [b"\n" * is_blank + text for text, is_blank in zip(texts, before, strict=True)]
+        recased = recase_rows(counted, texts)
+        if before:
+            recased = [text[is_blank:] for text, is_blank in zip(recased, before, strict=True)]
+        following = iter(recased)
+        values = [value if value is None else next(following) for value in values]
+        for row in malformed:
+            values[row * width : row * width + width] = [column[row] for column in columns]
+        arrays = [_like(values[number::width], column.type) for number, column in enumerate(piece.columns)]
+        keep = None
+        if malformed and self.on_error == "drop":
+            keep = pa.array(np.isin(np.arange(n_rows), malformed, invert=True))
+        return RecasedSlice(arrays, keep, piece.row_group), counts
+
+    def _checked(self, values: list[bytes | None], width: int, piece: RowSlice) -> tuple[list[int], list[OtherTexts]]:
+        """Replace bytes that are not UTF-8 in the values of rows by U+FFFD, and those of malformed rows by None. Return
+        the indices of malformed rows, and the other texts of each value."""
+        malformed: list[int] = []
+        found: list[OtherTexts] = []
+        with suppress(UnicodeDecodeError):
+            b"\n".join(filter(None, values)).decode()
+            if not piece.others:  # nearly always
+                return malformed, found
+        others = list(zip(*map(_rows, piece.others), strict=True))
+        for row in range(len(values) // width):
+            part = slice(row * width, row * width + width)
+            try:
+                texts = [None if value is None else self._decoded(value, piece.row + row) for value in values[part]]
+                found += [self._other_texts(text, others[row], piece.row + row) for text in texts
+                          if others and text is not None]  # fmt: skip
+            except MalformedError:
+                malformed.append(row)
+                texts = [None] * width
+            values[part] = [None if text is None else text.encode() for text in texts]
+        return malformed, found
 
     def _other_texts(self, text: str, others: tuple[bytes | None, ...], row: int) -> OtherTexts:
         """Return the other texts of a row; raise as `_malformed` if they do not fit its text."""
@@ -272,6 +286,13 @@ def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _like(rows: list[bytes | None], type: pa.DataType) -> pa.Array:
+    """Return a column with these texts, of a type that may have a dictionary."""
+    if not pa.types.is_dictionary(type):
+        return from_rows(rows, type)
+    return from_rows(rows, type.value_type).dictionary_encode().cast(type)
 
 
 def _rows(values: pa.Array) -> list[bytes | None]:

@@ -8,11 +8,10 @@ them.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -26,6 +25,7 @@ from capfst.io.protocol import NO_COUNTS, Recase, RecaseCounts
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
 _INSERTED, _REMOVED = ",.?", ",.:;?!…"  # marks that restoring punctuation may insert and, on request, remove
+_LINE_ENDS = {"\n", "\n\n"}  # before spans that are lines of their own
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
@@ -143,14 +143,7 @@ class RunningText:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
         spans = self._spans
-        lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
-        parts = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)
-        values = parts[1::2]
-        if any(
-            part != span.before and _bare(part) != _bare(span.before)
-            for part, span in zip(parts[::2], spans, strict=True)
-        ):
-            raise _misfit(self._text)
+        values = self._values(str(recased, "utf-8", "surrogatepass"))
         if self._copies:
             changed = dict(zip(spans, values, strict=True))
             waiting = self._copies
@@ -163,11 +156,36 @@ class RunningText:
             spans = sorted(changed)
             values = [changed[span] for span in spans]
         parts, end = [], 0
-        for span, value in zip(spans, values, strict=True):
-            if value != span.value:
-                parts += [self.data[end : span.start], self._escape(self.data[span.start : span.end], value)]
-                end = span.end
+        for (start, stop, old, _), value in zip(spans, values, strict=True):
+            if value != old:
+                parts += [self.data[end:start], self._escape(self.data[start:stop], value)]
+                end = stop
         return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
+
+    def _values(self, recased: str) -> list[str]:
+        """Return the spans of the recased text."""
+        spans = self._spans
+        if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
+            if recased.count("\n") != self._text.count("\n"):
+                raise _misfit(self._text)
+            lines = iter(recased.split("\n"))
+            if spans and spans[0].before:
+                next(lines)
+            found = []
+            for _, _, value, before in spans:
+                if before == "\n\n":
+                    next(lines)
+                n_more = value.count("\n")
+                found.append("\n".join(islice(lines, n_more + 1)) if n_more else next(lines))
+            return found
+        lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
+        parts = _divided(self._text, recased, lengths)
+        if any(
+            part != span.before and _bare(part) != _bare(span.before)
+            for part, span in zip(parts[::2], spans, strict=True)
+        ):
+            raise _misfit(self._text)
+        return parts[1::2]
 
 
 class RunningBlocks:
@@ -211,33 +229,19 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
     """Return the parts of a recased text that correspond to successive parts of the text of these lengths.
 
     Raises:
-        CapfstError: a line of several parts is not the same text, apart from case, diacritics and marks.
+        CapfstError: it is not the same text, apart from case, diacritics and marks.
     """
-    bounds = list(accumulate(lengths, initial=0))
-    if not _in_place(text, recased):
-        lines, recased_lines = text.split("\n"), recased.split("\n")
-        if len(lines) != len(recased_lines):
-            raise _misfit(text)
-        by_character: list[str] = []
-        for old, new in zip(lines, recased_lines, strict=True):
-            start = len(by_character)
-            is_whole = bisect_right(bounds, start) == bisect_left(bounds, start + len(old))  # no part ends inside
-            by_character += [new, *[""] * (len(old) - 1)] if old and is_whole else _characters(old, new)
-            by_character.append("\n")
-        return ["".join(by_character[start:end]) for start, end in pairwise(bounds)]
-    return [recased[start:end] for start, end in pairwise(bounds)]
-
-
-def _characters(text: str, recased: str) -> list[str]:
-    """Return for each character of a line what it has become, as `_by_character` does for a word."""
+    ends = pairwise(accumulate(lengths, initial=0))
+    if _in_place(text, recased):
+        return [recased[start:end] for start, end in ends]
     words, recased_words = _tokens(text), _tokens(recased)
     is_strict = len(words) != len(recased_words)
     if is_strict:  # a mark was inserted after a control character, which is white space here
         words, recased_words = [text], [recased]
-    found: list[str] = []
+    by_character: list[str] = []
     for old, new in zip(words, recased_words, strict=True):
-        found += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
-    return found
+        by_character += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
+    return ["".join(by_character[start:end]) for start, end in ends]
 
 
 def _in_place(old: str, new: str) -> bool:
