@@ -149,7 +149,8 @@ def side_by_side(
         for found, name in zip(taken, names[1:], strict=False):
             if len(found) < n:
                 raise CorpusError(f"{name}: fewer lines ({line - 1 + len(found)}) than {names[0]}. {_PARALLEL}")
-        yield Block(block, *map(b"".join, taken), line=line, names=names)
+        there, *pairs = map(b"".join, taken)
+        yield Block(block, there, pairs[0] if pairs else None, line, names)
         line += n
     for lines, name in zip(others, names[1:], strict=False):
         if next(lines, None) is not None:
