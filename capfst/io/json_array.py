@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,8 @@ class JsonTexts(Json):
         fields: the paths of the texts; none: the usual field.
     """
 
+    longest = sys.maxsize
+
     def __init__(self, name: str, fields: tuple[str, ...] = ()) -> None:
         super().__init__(Path(name), _Fields(field=fields or BatchOptions.usual_field))
         self.items = Items(name, least=1)
@@ -183,7 +186,7 @@ class JsonTexts(Json):
         """
         line = 1
         for block in self.items.blocks(iter(blocks)):
-            yield self.running(LineBlock(block, line))
+            yield from self.running(LineBlock(block, line))
             line += block.count(b"\n")
 
     def find(self, line: str, number: int) -> list[slice | None]:

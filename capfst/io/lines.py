@@ -27,6 +27,7 @@ from capfst.text.markup import NONE, hide_text, markup_of, shown
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
 
+_BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
 
 
@@ -70,6 +71,8 @@ class LineFormat(TextFile):
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased separately."""
+    longest = 4 << 20
+    """Characters of a text that are recased at once, to bound the additional memory."""
     least_lines = 1
     """The number of lines of a record without a line end."""
     record_is_document = True
@@ -254,46 +257,74 @@ class LineFormat(TextFile):
                     yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        return self.running(block).recased(recase)
+        output, counts = [], RecaseCounts()
+        for part in self.running(block):
+            recased, more = part.recased(recase)
+            output.append(recased)
+            counts += more
+        return b"".join(output), counts
 
-    def running(self, block: LineBlock) -> RunningText:
-        """Return a block with the text of its records, each on lines of its own: after a blank line if it begins a
-        document."""
+    def running(self, block: LineBlock) -> Iterator[RunningText]:
+        """Yield a block, usually as one part, with the text of its records, each on lines of its own. A text that
+        begins a document is after a blank line."""
         kept: list[str] = []
         spans: list[Span] = []
         others: list[OtherTexts] = []  # of the spans
         hidden: dict[str, npt.NDArray[np.uint8]] = {}  # by what is written
         separates, hides = self.by_document and self.record_is_document, self.markup != NONE
         key_before: str | None = None
-        size = n_records = n_malformed = n_blank = 0
-        for line, positions, malformed, its_others, key in self.line_records(block):
-            n_records += 1
-            n_malformed += malformed
-            if malformed and self.on_error == "drop":
-                continue
-            before = "\n"
-            if separates and positions and (key is None or key != key_before):
-                before = "\n\n"
-                n_blank += 1
-            for position in positions:
-                raw = line[position]
-                value = self.unescape(raw)
-                if hides:
-                    text, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
-                    value = text.decode("utf-8", "surrogatepass")
-                spans.append(Span(size + position.start, size + position.stop, value, before))
-                before = "\n"
-                key_before = key
-            others += its_others
-            kept.append(line)
-            size += len(line)
-        if spans:
-            spans[0] = spans[0]._replace(before=spans[0].before[1:])
+        size = n_records = n_malformed = n_extra = 0  # n_extra: lines of the running text that are not lines of texts
 
         def show(old: str, recased: str) -> str:
             text = shown(recased.encode("utf-8", "surrogatepass"), hidden[old])
             return self.escape(old, str(text, "utf-8", "surrogatepass"))
 
-        escape = show if hides else self.escape
-        counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_blank)
-        return RunningText("".join(kept), spans, (), escape, counts, others=others)
+        def part() -> RunningText:
+            if spans:
+                spans[0] = spans[0]._replace(before=spans[0].before[1:])
+            counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_extra)
+            return RunningText("".join(kept), spans, (), show if hides else self.escape, counts, others=others)
+
+        for line, found, malformed, its_others, key in self.line_records(block):
+            n_records += 1
+            n_malformed += malformed
+            if malformed and self.on_error == "drop":
+                continue
+            before = "\n"
+            if separates and found and (key is None or key != key_before):
+                before = "\n\n"
+                n_extra += 1
+            key_before = key if found else key_before
+            others += its_others
+            is_long = len(line) > self.longest and found and not its_others  # a source is not cut
+            for piece, positions, is_whole in _cut(line, found, self.longest) if is_long else [(line, found, True)]:
+                for position in positions:
+                    raw = piece[position]
+                    value = self.unescape(raw)
+                    if hides:
+                        text, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
+                        value = text.decode("utf-8", "surrogatepass")
+                    spans.append(Span(size + position.start, size + position.stop, value, before))
+                    before = "\n"
+                kept.append(piece)
+                size += len(piece)
+                n_extra += not is_whole
+                if size >= self.longest:
+                    yield part()
+                    kept, spans, others, size = [], [], [], 0
+                    n_records = n_malformed = n_extra = 0
+        yield part()
+
+
+def _cut(line: str, positions: list[slice], longest: int) -> Iterator[tuple[str, list[slice], bool]]:
+    """Yield pieces of a line with one text each, its position in the piece, and whether the piece ends the text: a
+    longer text is cut after blanks."""
+    start = 0
+    for number, position in enumerate(positions, 1):
+        begin = position.start
+        while position.stop - begin > longest and (blank := _BLANK(line, begin + longest, position.stop)):
+            yield line[start : blank.end()], [slice(begin - start, blank.end() - start)], False
+            start = begin = blank.end()
+        end = len(line) if number == len(positions) else position.stop
+        yield line[start:end], [slice(begin - start, position.stop - start)], True
+        start = end
