@@ -7,7 +7,7 @@ insertions + substitutions) / upper-case characters of the reference.
 The alignment has the fewest edits (Levenshtein distance) and, among such alignments, the fewest substitutions, which
 leaves the most characters unchanged: AB against BC is a deletion and an insertion, not two substitutions. Time is
 linear in the length for a bounded number of edits: a band of diagonals is searched, and widened until it must contain
-the best alignment (Ukkonen 1985).
+the best alignment (Ukkonen 1985). rapidfuzz does not prefer some alignments with the fewest edits to others.
 """
 
 import numpy as np

@@ -9,12 +9,14 @@ texts of one record.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from capfst.exceptions import CorpusError, quantity
 from capfst.io.blocks import ended
+from capfst.io.documents import lines_of
 from capfst.kernels import kernel
 from capfst.kernels.types import I32Array, I64Array, U8Array, i64
 
@@ -123,34 +125,6 @@ class Block(NamedTuple):
             yield Block(target or b"", source, align, self.line + k, self.names)
 
 
-class _Lines:
-    """Blocks of whole lines, from which any number of lines can be taken."""
-
-    def __init__(self, blocks: Iterable[bytes]) -> None:
-        self.blocks = iter(blocks)
-        self.block, self.begin = b"", 0
-        self.ends = np.zeros(0, np.int64)  # of the remaining lines of the block
-        self.taken = 0
-
-    def take(self, n: int) -> bytes:
-        """Return the next n lines, or all that remain, each with a line end."""
-        parts, wanted = [], n
-        while wanted and not self.is_over():
-            ends, self.ends = self.ends[:wanted], self.ends[wanted:]
-            parts.append(self.block[self.begin : ends[-1]])
-            self.begin = ends[-1]
-            wanted -= len(ends)
-        self.taken += n - wanted
-        return b"".join(parts)
-
-    def is_over(self) -> bool:
-        """Return whether all lines have been taken; if not, the current block has lines left."""
-        if not len(self.ends) and (block := next(self.blocks, b"")):
-            self.block, self.begin = ended(block), 0
-            self.ends = np.flatnonzero(np.frombuffer(self.block, np.uint8) == _NL) + 1
-        return not len(self.ends)
-
-
 def side_by_side(
     target: Iterable[bytes],
     source: Iterable[bytes],
@@ -164,18 +138,22 @@ def side_by_side(
     Raises:
         CorpusError: the texts differ in their number of lines.
     """
-    others = [_Lines(source)] + ([_Lines(align)] if align is not None else [])
+    others = [
+        (ended(line) for block in blocks for line in lines_of(block))
+        for blocks in (source, align) if blocks is not None
+    ]  # fmt: skip
     line = 1
     for block in _completed(target):
         n = block.count(b"\n") + (not block.endswith(b"\n"))
-        taken = [lines.take(n) for lines in others]
-        for lines, name in zip(others, names[1:], strict=False):
-            if lines.taken < line - 1 + n:
-                raise CorpusError(f"{name}: fewer lines ({lines.taken}) than {names[0]}. {_PARALLEL}")
-        yield Block(block, taken[0], taken[1] if align is not None else None, line, names)
+        taken = [list(islice(lines, n)) for lines in others]
+        for found, name in zip(taken, names[1:], strict=False):
+            if len(found) < n:
+                raise CorpusError(f"{name}: fewer lines ({line - 1 + len(found)}) than {names[0]}. {_PARALLEL}")
+        there, *pairs = map(b"".join, taken)
+        yield Block(block, there, pairs[0] if pairs else None, line, names)
         line += n
     for lines, name in zip(others, names[1:], strict=False):
-        if not lines.is_over():
+        if next(lines, None) is not None:
             raise CorpusError(f"{name}: more lines than {names[0]} ({line - 1}). {_PARALLEL}")
 
 

@@ -75,7 +75,7 @@ def file_blocks(
     decompression. transcoding: of a file that is not UTF-8."""
     start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
-    for block in _valid(_whole_lines(raw_pieces(file, on_read, transcoding), size, str(file)), str(file), errors):
+    for block in valid(_whole_lines(raw_pieces(file, on_read, transcoding), size, str(file)), str(file), errors):
         if start:
             block = block.removeprefix(UTF8_MARK)
             start = False
@@ -102,11 +102,11 @@ def read_stream(
     """
     if isinstance(source, Path):
         pieces = raw_pieces(source, on_read, transcoding)
-        return _valid(_whole_lines(pieces, size, str(source)), str(source), errors)
+        return valid(_whole_lines(pieces, size, str(source)), str(source), errors)
     pieces = delivered(source, size, name, on_read)
     if transcoding:
         pieces = transcoding.utf8(pieces, name)
-    return _valid(_whole_lines(pieces, 1, name), name, errors)
+    return valid(_whole_lines(pieces, 1, name), name, errors)
 
 
 def raw_blocks(
@@ -199,8 +199,9 @@ def _hashed(block: bytes, hash: Hash | None) -> bytes:
     return block
 
 
-def _valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[bytes]:
-    """Refuse bytes that are not UTF-8, with their offset in the (decompressed) text, or replace them."""
+def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[bytes]:
+    """Yield blocks of whole lines; refuse bytes that are not UTF-8, with their offset in the (decompressed) text, or
+    replace them."""
     offset = lines = 0
     for block in blocks:
         if offset == 0:

@@ -14,6 +14,7 @@ from capfst.exceptions import CorpusError
 from capfst.io.blocks import joined
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.lines import BLOCK
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText
 
 _blank_line = re.compile(r"\n\r?\n").search
@@ -68,7 +69,7 @@ class Captions:
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
         if is_first and not cues and data.strip("\ufeff \t\r\n") and not self.is_empty(data):
             raise CorpusError(f"{self.name}: no cues of {self.title}. Choose another `format`.")
-        return RunningText(data, *joined_cues(cues), n_records=len(cues))
+        return RunningText(data, *joined_cues(cues), counts=RecaseCounts(records=len(cues)))
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -85,25 +86,18 @@ class _Timed(Captions):
     ends_at_blank_line = True
     has_data = False
     """Whether cues may be JSON instead of text."""
+    times: ClassVar[re.Pattern[str]] = re.compile(
+        r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*\d[^\n]*?-->[^\n]*"
+    )
+    """A line with times, and the number of the cue before it."""
     _in_cue = False
-
-    def times(self, data: str) -> Iterator[tuple[int, int]]:
-        """Yield the start and the end of each line with times, and of the number of the cue before it."""
-        end = 0
-        while (arrow := data.find("-->", end)) >= 0:
-            last, end = end, data.find("\n", arrow)
-            end = len(data) if end < 0 else end
-            start = max(last, data.rfind("\n", last, arrow) + 1)
-            if data[start:arrow].lstrip(" \t\ufeff")[:1].isdecimal():
-                before = max(last, data.rfind("\n", last, max(last, start - 1)) + 1)
-                yield before if data[before:start].strip(" \t\r\n\ufeff").isdecimal() else start, end
 
     def cues(self, data: str) -> Iterator[Cue]:
         starts = [0] if self._in_cue else []
         ends = []
-        for start, end in self.times(data):
-            ends.append(start)
-            starts.append(end)
+        for times in self.times.finditer(data):
+            ends.append(times.start())
+            starts.append(times.end())
         ends = [*(ends if self._in_cue else ends[1:]), len(data)]
         for start, end in zip(starts, ends, strict=False):
             blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
@@ -138,10 +132,7 @@ class Sbv(_Timed):
 
     title = "SubViewer"
     marks = (r"(?P<line>\r?\n|\[br\])", *Captions.marks[1:])
-    _times = re.compile(r"(?m)^[ \t\ufeff]*\d+:\d\d:\d\d[.,]\d+,\d+:\d\d:\d\d[.,]\d+[ \t\r]*$")
-
-    def times(self, data: str) -> Iterator[tuple[int, int]]:
-        return (times.span() for times in self._times.finditer(data))
+    times = re.compile(r"(?m)^[ \t\ufeff]*\d+:\d\d:\d\d[.,]\d+,\d+:\d\d:\d\d[.,]\d+[ \t\r]*$")
 
 
 class Ttml(Captions):

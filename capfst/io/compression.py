@@ -4,6 +4,9 @@ Reading: `decompressed` opens a file, whose first bytes identify its compression
 only a small part of them is in memory at a time, whatever the compression ratio. Writing: `compressing` opens a
 function that compresses as the suffix of the output's name (`compression_of_name`) or another file (`compressing_like`)
 requires.
+
+xopen and smart_open read bzip2 and xz with the standard library's readers, which do not report every damaged stream
+(`_Streams`), and do not pass on the compressed bytes.
 """
 
 from __future__ import annotations

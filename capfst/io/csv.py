@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import cached_property
 from unicodedata import combining
 
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import UTF8_MARK, raw_blocks
 from capfst.io.compression import OnRead
-from capfst.io.lines import BLOCK, LineFormat, MalformedError
-from capfst.io.protocol import TextOptions
-from capfst.io.tsv import MAX_COLUMNS, Columns, missing
+from capfst.io.lines import BLOCK, MalformedError
+from capfst.io.tsv import MAX_COLUMNS, Tsv
 
 LONGEST = 256 << 20  # bytes of a record
 
@@ -53,16 +52,18 @@ class _Grammar:
         return re.compile(rf"{groups}{more}(?:{_END}|\Z)").match
 
 
-class Csv(LineFormat):
+class Csv(Tsv):
+    usual_delimiter = ","
     splittable = False  # a line end may be part of a record
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
-        self.delimiter = options.delimiter or ","
-        self.grammar = _Grammar(self.delimiter)
-        super().__init__(path, options)
-        self.columns = Columns(path, self.selected("column", options.column))
-        self.settings |= {"column": list(self.columns.names)}
-        self._take()
+    @cached_property
+    def grammar(self) -> _Grammar:
+        return _Grammar(self.delimiter)
+
+    @cached_property
+    def _columns(self) -> Callable[[str, int], re.Match[str] | None]:
+        """The regular expression for a record; its groups are the columns."""
+        return self.grammar.columns(self.indices)
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
         """Yield blocks of whole records. A record with an open quote extends to the end of the file.
@@ -102,21 +103,12 @@ class Csv(LineFormat):
                 raise CorpusError(f"{self.path}, line {line}: a quote is not closed before the file's end. Close it.")
             yield whole
 
-    def begin(self, data: bytes) -> None:
-        if self.columns.header:
-            self.columns.begin(self.names(data), self.delimiter)
-            self._take()
-
     def names(self, data: bytes) -> list[str]:
         header = next(iter(self.records(data.decode(errors="replace"), 1)), "")
         try:
             return [self.unescape(header[field]) for field in self._fields(header, 1)]
         except MalformedError as error:
             raise CorpusError(f"{self.path}, line 1: {error}. Fix it.") from error
-
-    def _take(self) -> None:
-        """Prepare to find the columns."""
-        self._columns = self.grammar.columns(self.columns.indices)
 
     def records(self, text: str, number: int) -> list[str]:
         if '"' not in text and "\r" not in text:
@@ -131,11 +123,11 @@ class Csv(LineFormat):
         return records
 
     def find(self, line: str, number: int) -> list[slice | None]:
-        if (self.columns.header and number == 1) or not line.strip("\r\n"):
+        if (self.has_header and number == 1) or not line.strip("\r\n"):
             return []
         if record := self._columns(line, _begin(line, number)):
-            return [slice(*record.span(group)) for group in range(1, len(self.columns.indices) + 1)]
-        raise MalformedError(missing(self.columns.indices, sum(1 for _ in self._fields(line, number))))
+            return [slice(*record.span(group)) for group in range(1, len(self.indices) + 1)]
+        raise self.missing(sum(1 for _ in self._fields(line, number)))
 
     def _fields(self, record: str, number: int) -> Iterator[slice]:
         """Yield the positions of a record's fields, with their quotes.

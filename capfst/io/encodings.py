@@ -1,7 +1,7 @@
 """Encodings of text other than UTF-8: text is decoded to UTF-8 as it is read, and encoded again as it is written.
 
 All code between sees UTF-8 only. A byte order mark stays, and so does the byte order. `guess` names the encoding that
-bytes are probably in, for messages.
+bytes are probably in, for messages. It knows only the usual ones, for which charset-normalizer is not needed.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from itertools import chain
 
 from capfst.io.blocks import joined
 from capfst.io.lines import BLOCK
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span
 
 _strings = re.compile(r'(?m)^[ \t\ufeff]*(?:(msg\w{2,9})(?:\[\d+\])?[ \t]*)?"((?:[^"\\\n]|\\.)*)"').finditer
@@ -54,7 +55,7 @@ class Po:
                     before = _add(spans, data, start, escape.start(), before) + _CHARACTERS.get(escape[0], "")
                     start = escape.end()
                 before = _add(spans, data, start, last, before)
-            yield RunningText(data, spans, n_records=n_texts)
+            yield RunningText(data, spans, counts=RecaseCounts(records=n_texts))
 
 
 def _add(spans: list[Span], data: str, start: int, end: int, before: str) -> str:

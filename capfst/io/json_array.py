@@ -8,17 +8,19 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import raw_pieces, refuse_foreign
 from capfst.io.compression import OnRead
-from capfst.io.json_paths import JSON
+from capfst.io.json_paths import JSON, WrongTextError, find_texts, tree
 from capfst.io.jsonl import Jsonl
-from capfst.io.lines import BLOCK
-from capfst.io.protocol import TextOptions
+from capfst.io.lines import BLOCK, LineBlock
+from capfst.io.protocol import BatchOptions, TextOptions
+from capfst.io.running_text import RunningText
 
 LONGEST = 256 << 20  # characters of an item
 
@@ -162,11 +164,47 @@ class Json(Jsonl):
         return None if _is_beginning(line) else JSON.raw_decode(line)[0]
 
 
+class JsonTexts(Json):
+    """A stream of JSON, whose items are passed on as soon as they have arrived; empty texts are left out.
+
+    Args:
+        name: the name of the file, in errors.
+        fields: the paths of the texts; none: the usual field.
+    """
+
+    longest = sys.maxsize
+
+    def __init__(self, name: str, fields: tuple[str, ...] = ()) -> None:
+        super().__init__(Path(name), _Fields(field=fields or BatchOptions.usual_field))
+        self.items = Items(name, least=1)
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the parts of a file, each of which is whole items.
+
+        Raises:
+            CorpusError: it is not JSON, or an item lacks the fields.
+        """
+        line = 1
+        for block in self.items.blocks(iter(blocks)):
+            yield from self.running(LineBlock(block, line))
+            line += block.count(b"\n")
+
+    def find(self, line: str, number: int) -> list[slice | None]:
+        return [text for text in super().find(line, number) if text is not None and text.start < text.stop]
+
+
+class _Fields(TextOptions):
+    remedy = ""
+
+
+def has_texts(head: str) -> bool:
+    """Return whether the first item of JSON that begins so has the usual field."""
+    try:
+        return bool(find_texts(head, _beginning(head).end(), tree(BatchOptions.usual_field))[0])  # type: ignore[union-attr]
+    except (WrongTextError, json.JSONDecodeError, StopIteration, RecursionError):
+        return False
+
+
 def _is_beginning(text: str) -> bool:
     """Return whether a block or record has no item."""
-    return after_beginning(text) == len(text)
-
-
-def after_beginning(text: str) -> int:
-    """Return where the first item of a text begins."""
-    return _beginning(text).end()  # type: ignore[union-attr]
+    return _beginning(text).end() == len(text)  # type: ignore[union-attr]

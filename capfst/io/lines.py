@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, quantity
-from capfst.io.alignments import OtherTexts, joined_texts, mismatch
+from capfst.io.alignments import OtherTexts, mismatch
 from capfst.io.blocks import raw_blocks, refuse_foreign
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import lines_of
 from capfst.io.encodings import UTF8, Transcoding, advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.io.running_text import RunningText, Span
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
-_LONG = 4 << 20  # characters; a longer text is recased in pieces, to bound the additional memory
 
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
@@ -41,36 +42,47 @@ class LineBlock(NamedTuple):
     line: int  # the number of the first line, from 1
 
 
-class LineRecord(NamedTuple):
-    """A record of a file of lines."""
-
-    line: str  # with its line end, and the line ends in it
-    positions: list[slice]  # of the texts; empty if the record has none, or is malformed
-    malformed: bool
-    others: list[OtherTexts]  # of each text; empty if the texts are not translations
-    key: str | None = None  # the value that it shares with the records of its document; None: it shares none
+LineRecord = tuple[str, list[slice], bool, list[OtherTexts], str | None]
+"""A record of a file of lines: the line, with its line end and those in it; the positions of its texts, none if it has
+no text or is malformed; whether it is malformed; the other texts of each text, none if they are not translations; and
+the value that it shares with the records of its document, or None."""
 
 
-class LineFormat:
+class TextFile:
+    """A file of text in any format."""
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        self.path = path
+        self.errors = options.errors
+        self.settings: dict[str, Any] = options.settings()
+        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
+
+    @contextmanager
+    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
+        """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
+        with compressing_like(self.path, file) as write:
+            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
+
+
+class LineFormat(TextFile):
     """A format of lines. A subclass defines the positions of texts in a line (`find`); `escape` and `unescape`, if
     a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `blocks`, `records` and `splittable`, if a record may have several lines."""
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased separately."""
+    longest = 4 << 20
+    """Characters of a text that are recased at once, to bound the additional memory."""
     least_lines = 1
     """The number of lines of a record without a line end."""
     record_is_document = True
     """Whether, without a document key, each record is a document."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
-        self.path = path
+        super().__init__(path, options)
         self.markup = markup_of("", options.markup)
-        self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.settings: dict[str, Any] = options.settings()
-        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
         self.others = [self.other(selected) for selected in options.other_texts()]
         """Formats of this file that select the source and the alignment of each record."""
         self.by_document = options.document is not None
@@ -217,9 +229,9 @@ class LineFormat:
             except MalformedError as error:
                 positions, malformed = [], True
                 if self.on_error == "fail":
-                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}") from error
+                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
             found = [each for each in positions if each is not None] if None in positions else positions
-            yield LineRecord(line, found, malformed, others, key)  # type: ignore[arg-type]
+            yield line, found, malformed, others, key  # type: ignore[misc]
 
     def _others(self, line: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
         """Return the other texts of each text of a record; MalformedError if they do not fit it."""
@@ -245,102 +257,74 @@ class LineFormat:
                     yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        output: list[bytes] = []
-        counts = RecaseCounts()
-        kept: list[str] = []  # lines, or pieces of long ones
-        positions: list[tuple[int, slice]] = []  # of the texts: index in `kept`, slice of that line
-        others: list[OtherTexts] = []  # of the texts
-        begins: list[bool] = []  # whether a document begins with the text
-        separates = self.by_document and self.record_is_document
+        output, counts = [], RecaseCounts()
+        for part in self.running(block):
+            recased, more = part.recased(recase)
+            output.append(recased)
+            counts += more
+        return b"".join(output), counts
+
+    def running(self, block: LineBlock) -> Iterator[RunningText]:
+        """Yield a block, usually as one part, with the text of its records, each on lines of its own. A text that
+        begins a document is after a blank line."""
+        kept: list[str] = []
+        spans: list[Span] = []
+        others: list[OtherTexts] = []  # of the spans
+        hidden: dict[str, npt.NDArray[np.uint8]] = {}  # by what is written
+        separates, hides = self.by_document and self.record_is_document, self.markup != NONE
         key_before: str | None = None
-        size = n_records = n_malformed = 0  # size: characters of the lines with these texts
+        size = n_records = n_malformed = n_extra = 0  # n_extra: lines of the running text that are not lines of texts
+
+        def show(old: str, recased: str) -> str:
+            text = shown(recased.encode("utf-8", "surrogatepass"), hidden[old])
+            return self.escape(old, str(text, "utf-8", "surrogatepass"))
+
+        def part() -> RunningText:
+            if spans:
+                spans[0] = spans[0]._replace(before=spans[0].before[1:])
+            counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_extra)
+            return RunningText("".join(kept), spans, (), show if hides else self.escape, counts, others=others)
+
         for line, found, malformed, its_others, key in self.line_records(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
                 continue
-            if not found:
-                kept.append(line)
-                continue
-            # A translation is not cut, because its source is not.
-            for number, start, end, part, is_whole in _pieces(line, found, _LONG if not its_others else len(line)):
-                others.append(its_others[number] if its_others else ())
-                begins.append(separates and start == 0 and (key is None or key != key_before))
-                positions.append((len(kept), part))
-                kept.append(line[start:end])
-                size += end - start
-                if size >= _LONG:
-                    recased, more = self._recased(kept, positions, others, begins, recase)
-                    output.append(recased)
-                    # A piece that does not end its text is not counted as a line.
-                    counts += more + RecaseCounts(lines=-(not is_whole))
-                    kept, positions, others, begins, size = [], [], [], [], 0
-            key_before = key
-        recased, more = self._recased(kept, positions, others, begins, recase)
-        output.append(recased)
-        return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
-
-    def _recased(
-        self,
-        kept: list[str],
-        positions: list[tuple[int, slice]],
-        others: list[OtherTexts],
-        begins: list[bool],
-        recase: Recase,
-    ) -> tuple[bytes, RecaseCounts]:
-        """Return the lines with the texts at these positions recased."""
-        values = [self.unescape(kept[i][part]).encode("utf-8", "surrogatepass") for i, part in positions]
-        if self.markup != NONE:
-            hidden = [hide_text(value, self.markup) for value in values]
-            texts, counts = _recase_values([part.text for part in hidden], others, begins, recase)
-            recased = [bytes(shown(text, part.bytes)) for text, part in zip(texts, hidden, strict=True)]
-        else:
-            recased, counts = _recase_values(values, others, begins, recase)
-        for (i, part), old, new in zip(positions, values, recased, strict=True):
-            if new != old:
-                line = kept[i]
-                written = self.escape(line[part], new.decode("utf-8", "surrogatepass"))
-                kept[i] = line[: part.start] + written + line[part.stop :]
-        return "".join(kept).encode("utf-8", "surrogateescape"), counts
-
-    @contextmanager
-    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-        with compressing_like(self.path, file) as write:
-            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
+            before = "\n"
+            if separates and found and (key is None or key != key_before):
+                before = "\n\n"
+                n_extra += 1
+            key_before = key if found else key_before
+            others += its_others
+            is_long = len(line) > self.longest and found and not its_others  # a source is not cut
+            for piece, positions, is_whole in _cut(line, found, self.longest) if is_long else [(line, found, True)]:
+                for position in positions:
+                    raw = piece[position]
+                    value = self.unescape(raw)
+                    if hides:
+                        text, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
+                        value = text.decode("utf-8", "surrogatepass")
+                    spans.append(Span(size + position.start, size + position.stop, value, before))
+                    before = "\n"
+                kept.append(piece)
+                size += len(piece)
+                n_extra += not is_whole
+                if size >= self.longest:
+                    yield part()
+                    kept, spans, others, size = [], [], [], 0
+                    n_records = n_malformed = n_extra = 0
+        yield part()
 
 
-def _pieces(line: str, positions: list[slice], longest: int) -> Iterator[tuple[int, int, int, slice, bool]]:
-    """Cut a line into pieces with one text each; a text of more than `longest` characters is cut after blanks. Yield
-    for each piece the number of its text, its start and end, the text's position in it, and whether it ends the
-    text."""
+def _cut(line: str, positions: list[slice], longest: int) -> Iterator[tuple[str, list[slice], bool]]:
+    """Yield pieces of a line with one text each, its position in the piece, and whether the piece ends the text: a
+    longer text is cut after blanks."""
     start = 0
-    if len(positions) == 1 and positions[0].stop - positions[0].start <= longest:
-        yield 0, 0, len(line), positions[0], True
-        return
-    for number, position in enumerate(positions):
+    for number, position in enumerate(positions, 1):
         begin = position.start
         while position.stop - begin > longest and (blank := _BLANK(line, begin + longest, position.stop)):
-            yield number, start, blank.end(), slice(begin - start, blank.end() - start), False
+            yield line[start : blank.end()], [slice(begin - start, blank.end() - start)], False
             start = begin = blank.end()
-        end = len(line) if number == len(positions) - 1 else position.stop
-        yield number, start, end, slice(begin - start, position.stop - start), True
+        end = len(line) if number == len(positions) else position.stop
+        yield line[start:end], [slice(begin - start, position.stop - start)], True
         start = end
-
-
-def _recase_values(
-    values: list[bytes], others: list[OtherTexts], begins: list[bool], recase: Recase
-) -> tuple[list[bytes], RecaseCounts]:
-    """Recase texts of any number of lines as one text, with a blank line before each that begins a document."""
-    if not values:
-        return [], RecaseCounts()
-    separated = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
-    recased, counts = recase(b"\n".join([*separated, b""]), *joined_texts(others))
-    text = bytes(recased)
-    line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
-    split = []
-    start, line = 0, -1
-    for value, begin in zip(separated, begins, strict=True):
-        line += value.count(b"\n") + 1
-        split.append(text[start + begin : line_ends[line]])
-        start = line_ends[line] + 1
-    return split, counts + RecaseCounts(lines=-sum(begins))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span
 
 _lines = re.compile(r"[^\r\n]+").finditer
@@ -38,7 +39,7 @@ class Lrc:
                     else:
                         before += data[start:end]
                 n_lines += 1
-            yield RunningText(data, spans, n_records=n_lines)
+            yield RunningText(data, spans, counts=RecaseCounts(records=n_lines))
 
 
 def _texts(data: str, start: int, end: int) -> Iterator[tuple[int, int]]:

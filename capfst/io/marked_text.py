@@ -62,7 +62,7 @@ class MarkedText(PlainText):
 
     def _recased_lines(self, block: LineBlock, masked: bytes, recase: Recase) -> tuple[bytes, RecaseCounts]:
         """Recase a block with malformed lines. masked: the block with parts hidden."""
-        good = [not record.malformed for record in self.line_records(block)]
+        good = [not malformed for _, _, malformed, *_ in self.line_records(block)]
         lines, masked_lines = list(lines_of(block.data)), list(lines_of(masked))
         text = b"".join(line for line, is_good in zip(masked_lines, good, strict=True) if is_good)
         original = b"".join(line for line, is_good in zip(lines, good, strict=True) if is_good)

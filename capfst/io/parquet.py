@@ -12,10 +12,8 @@ its row group. Nulls stay null. Compression, dictionaries and statistics are as 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import reduce
-from itertools import compress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -31,7 +29,7 @@ except ImportError as error:
     raise missing_extra("Parquet files need pyarrow", "parquet") from error
 
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
-from capfst.io.arrow import NotUtf8Error, recase_array
+from capfst.io.arrow import as_binary, from_rows, recase_rows
 from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
@@ -130,7 +128,7 @@ class Parquet:
             bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
             for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=chosen, use_threads=False):
                 columns = (batch.column(read.index(index)) for index in self.indices)
-                for values in zip(*(_as_binary(_plain(column)).to_pylist() for column in columns), strict=True):
+                for values in zip(*map(_rows, columns), strict=True):
                     row += 1
                     for value in values:
                         if value is not None:
@@ -172,46 +170,62 @@ class Parquet:
         return pa.concat_arrays([pa.array([True]), differs])
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
-        columns = [_plain(values) for values in piece.columns]
-        malformed = None
-        try:
-            if piece.others:
-                raise NotUtf8Error("each row must be checked")
-            recased, counts = _recase(columns, recase, begins=piece.begins)
-        except NotUtf8Error:
-            checked = [self._valid(values, piece.row, piece.others) for values in columns]
-            malformed = reduce(pc.or_, (bad for _, bad, _ in checked))
-            valid = [pc.if_else(malformed, None, values) for values, _, _ in checked]
-            recased, counts = _recase(valid, recase, checked[0][2], piece.begins)
-            pairs = zip(columns, recased, strict=True)
-            recased = [pc.if_else(malformed, *map(_as_binary, pair)).view(pair[0].type) for pair in pairs]
-        recased = [
-            new.dictionary_encode().cast(old.type) if pa.types.is_dictionary(old.type) else new
-            for old, new in zip(piece.columns, recased, strict=True)
-        ]
-        keep = pc.invert(malformed) if malformed is not None and self.on_error == "drop" else None
-        counts += RecaseCounts(records=len(columns[0]), malformed=0 if malformed is None else malformed.true_count)
-        return RecasedSlice(recased, keep, piece.row_group), counts
+        columns = [_rows(values) for values in piece.columns]
+        width, n_rows = len(columns), len(columns[0])
+        values = [value for row in zip(*columns, strict=True) for value in row]  # row by row; None: no text
+        malformed, other_texts = self._checked(values, width, piece)
+        present = np.array([value is not None for value in values], bool)
+        blank = np.zeros(present.sum(), bool)  # whether a document begins with a text, after a blank line
+        if piece.begins is not None and blank.size:
+            begins = np.asarray(piece.begins)
+            documents = np.repeat(np.cumsum(begins), width)[present]
+            blank[0], blank[1:] = begins[0], documents[1:] != documents[:-1]
+        texts = [value for value in values if value is not None]
+        before = blank.tolist() if blank.any() else []
+        counts = RecaseCounts(records=n_rows, malformed=len(malformed), lines=-sum(before))
 
-    def _valid(
-        self, values: pa.Array, row: int, others: tuple[pa.Array, ...]
-    ) -> tuple[pa.Array, pa.Array, list[OtherTexts]]:
-        """Return the values as valid UTF-8, with U+FFFD for other bytes and null for malformed rows; whether each row
-        is malformed; and the other texts of each row."""
-        binary = _as_binary(values)
-        rows = binary.to_pylist()
-        malformed = [False] * len(rows)
-        nothing: OtherTexts = (b"",) * len(others)
-        texts = list(zip(*(_as_binary(_plain(array)).to_pylist() for array in others), strict=True))
-        other_texts = [nothing] * len(rows) if others else []
-        for i, value in enumerate(rows):
+        def counted(text: bytes) -> memoryview:
+            nonlocal counts
+            recased, more = recase(text, *joined_texts(other_texts))
+            counts += more
+            return recased
+
+        if before:
+            texts = [b"\n" * is_blank + text for text, is_blank in zip(texts, before, strict=True)]
+        recased = recase_rows(counted, texts)
+        if before:
+            recased = [text[is_blank:] for text, is_blank in zip(recased, before, strict=True)]
+        following = iter(recased)
+        values = [value if value is None else next(following) for value in values]
+        for row in malformed:
+            values[row * width : row * width + width] = [column[row] for column in columns]
+        arrays = [_like(values[number::width], column.type) for number, column in enumerate(piece.columns)]
+        keep = None
+        if malformed and self.on_error == "drop":
+            keep = pa.array(np.isin(np.arange(n_rows), malformed, invert=True))
+        return RecasedSlice(arrays, keep, piece.row_group), counts
+
+    def _checked(self, values: list[bytes | None], width: int, piece: RowSlice) -> tuple[list[int], list[OtherTexts]]:
+        """Replace bytes that are not UTF-8 in the values of rows by U+FFFD, and those of malformed rows by None. Return
+        the indices of malformed rows, and the other texts of each value."""
+        malformed: list[int] = []
+        found: list[OtherTexts] = []
+        with suppress(UnicodeDecodeError):
+            b"\n".join(filter(None, values)).decode()
+            if not piece.others:  # nearly always
+                return malformed, found
+        others = list(zip(*map(_rows, piece.others), strict=True))
+        for row in range(len(values) // width):
+            part = slice(row * width, row * width + width)
             try:
-                rows[i] = None if value is None else self._decoded(value, row + i).encode()
-                if others and value is not None:
-                    other_texts[i] = self._other_texts(rows[i].decode(), texts[i], row + i)
+                texts = [None if value is None else self._decoded(value, piece.row + row) for value in values[part]]
+                found += [self._other_texts(text, others[row], piece.row + row) for text in texts
+                          if others and text is not None]  # fmt: skip
             except MalformedError:
-                rows[i], malformed[i] = None, True
-        return pa.array(rows, binary.type).view(values.type), pa.array(malformed, pa.bool_()), other_texts
+                malformed.append(row)
+                texts = [None] * width
+            values[part] = [None if text is None else text.encode() for text in texts]
+        return malformed, found
 
     def _other_texts(self, text: str, others: tuple[bytes | None, ...], row: int) -> OtherTexts:
         """Return the other texts of a row; raise as `_malformed` if they do not fit its text."""
@@ -261,50 +275,6 @@ def _kept(piece: RecasedSlice) -> pa.Array:
     return piece.keep if piece.keep is not None else pa.repeat(True, len(piece.columns[0]))
 
 
-def _recase(
-    columns: list[pa.Array], recase: Recase, others: Sequence[OtherTexts] = (), begins: pa.Array | None = None
-) -> tuple[list[pa.Array], RecaseCounts]:
-    """Recase columns of one length, row by row; nulls stay null.
-
-    Args:
-        others: the other texts of each row, if there is one column.
-        begins: whether a document begins with a row; its first text then gets a blank line before it.
-    """
-    n_rows, width = len(columns[0]), len(columns)
-    together = columns[0]
-    if width > 1:
-        wide = [column.cast(pa.large_string()) for column in columns]
-        order = np.arange(n_rows * width).reshape(width, n_rows).T.reshape(-1)
-        together = pa.concat_arrays(wide).take(pa.array(order))
-    is_valid = np.asarray(together.is_valid())
-    texts = together.drop_null()
-    blanks = np.zeros(len(texts), bool)
-    if begins is not None:
-        documents = np.repeat(np.cumsum(np.asarray(begins)), width)[is_valid]
-        blanks = np.diff(documents, prepend=-1) != 0
-        if len(blanks) and not begins[0].as_py():
-            blanks[0] = False
-        before = pc.if_else(pa.array(blanks), pa.scalar("\n", texts.type), pa.scalar("", texts.type))
-        texts = pc.binary_join_element_wise(before, texts, pa.scalar("", texts.type))
-    counts = RecaseCounts()
-
-    def counted(text: bytes) -> memoryview:
-        nonlocal counts
-        recased, counts = recase(text, *joined_texts(list(compress(others, is_valid))))
-        return recased
-
-    recased = recase_array(counted, texts)
-    if begins is not None:
-        recased = pc.if_else(pa.array(blanks), pc.utf8_slice_codeunits(recased, 1), recased)
-        counts += RecaseCounts(lines=-int(blanks.sum()))
-    if not is_valid.all():
-        recased = recased.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))
-    if width == 1:
-        return [recased], counts
-    split = (recased.take(pa.array(np.arange(k, n_rows * width, width))) for k in range(width))
-    return [part.cast(column.type) for part, column in zip(split, columns, strict=True)], counts
-
-
 def _size(column: pa.ChunkedArray) -> int:
     return int(column.nbytes)
 
@@ -318,8 +288,16 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _as_binary(values: pa.Array) -> pa.Array:
-    return values.view(pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary())
+def _like(rows: list[bytes | None], type: pa.DataType) -> pa.Array:
+    """Return a column with these texts, of a type that may have a dictionary."""
+    if not pa.types.is_dictionary(type):
+        return from_rows(rows, type)
+    return from_rows(rows, type.value_type).dictionary_encode().cast(type)
+
+
+def _rows(values: pa.Array) -> list[bytes | None]:
+    rows: list[bytes | None] = as_binary(_plain(values)).to_pylist()
+    return rows
 
 
 def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:

@@ -24,7 +24,7 @@ class Recase(Protocol):
     """Recase valid UTF-8 of whole lines; count lines, tokens, changed and oov."""
 
     def __call__(
-        self, text: bytes, source: bytes | None = None, align: bytes | None = None, /, head: bytes | None = None
+        self, text: bytes, source: bytes | None = None, align: bytes | None = None, /, *, head: bytes | None = None
     ) -> tuple[memoryview, RecaseCounts]:
         """source, align: for a translation, as many lines of its source and of alignments. head: if the lines are part
         of a text, its first lines, empty if these are they; None: each line is on its own."""
@@ -117,6 +117,9 @@ class RecaseCounts:
         bad = f", {self.malformed:,} of {quantity(self.records, 'record')} malformed" if self.malformed else ""
         size = f"{quantity(self.lines, 'line')}, {quantity(self.tokens, 'token')}"
         return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}"
+
+
+NO_COUNTS = RecaseCounts()
 
 
 class Reader(Protocol):

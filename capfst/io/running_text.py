@@ -1,16 +1,17 @@
-"""The running text of a file whose sentences are in pieces: cues of subtitles, words with times, fields of JSON.
+"""The text in a file: lines, columns, fields of JSON, cues of subtitles, words with times.
 
-A `RunningText` joins the pieces to a text that can be recased as a whole, and writes the file again with the recased
-pieces. All other characters of the file stay. If the pieces have times, its text knows the pauses between them.
+A `RunningText` joins the spans of text in a part of a file to a text that can be recased as a whole, and writes the
+part again with the recased spans. All other characters stay. If the spans have times, the text has the pauses between
+them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -18,10 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
+from capfst.io.alignments import OtherTexts, joined_texts
+from capfst.io.protocol import NO_COUNTS, Recase, RecaseCounts
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
 _INSERTED, _REMOVED = ",.?", ",.:;?!…"  # marks that restoring punctuation may insert and, on request, remove
+_LINE_ENDS = {"\n", "\n\n"}  # before spans that are lines of their own
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
@@ -91,8 +95,9 @@ class RunningText:
         spans: the spans of its running text, in the order of this text, without overlaps.
         copies: further spans, and those of `spans`, or of earlier copies, that they repeat. Spans may be in both.
         escape: returns recased text as it is written, given the characters of its span.
-        n_records: number of cues, lines or objects.
-        times: returns the times of spans.
+        counts: the records of the part: lines, objects or cues.
+        times: returns the times of spans; None: there are none.
+        others: the other texts of each span, if the spans are translations.
     """
 
     def __init__(
@@ -101,28 +106,31 @@ class RunningText:
         spans: list[Span],
         copies: Iterable[Copy] = (),
         escape: Callable[[str, str], str] = _as_it_is,
-        n_records: int = 0,
-        times: Callable[[], Times] = dict,
+        counts: RecaseCounts = NO_COUNTS,
+        times: Callable[[], Times] | None = None,
+        others: Sequence[OtherTexts] = (),
     ) -> None:
-        self.data, self.n_records = data, n_records
-        self._spans, self._copies, self._escape, self._times = spans, list(copies), escape, times
+        self.data, self.counts = data, counts
+        self._spans, self._copies, self._escape = spans, list(copies), escape
+        self._times, self._others = times, others
         text = "".join([span.before + span.value for span in spans])
-        self._text = f"{text}\n" if text else ""
+        self._text = f"{text}\n" if spans else ""
 
     @property
     def text(self) -> bytes:
-        """The running text: whole lines in UTF-8."""
-        return _utf8(self._text)
+        """The running text: whole lines in UTF-8, with the pauses in it if there are times."""
+        text = _utf8(self._text)
+        return SpokenText(text, self._pauses) if self._times else text
 
-    @property
-    def spoken(self) -> SpokenText:
-        """The same, with its pauses."""
-        return SpokenText(self.text, self._pauses)
+    def recased(self, recase: Recase, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
+        """Return the part with its running text recased, and what was counted. head: as in `Recase`."""
+        recased, counts = recase(self.text, *joined_texts(self._others), head=head)
+        return self.written(recased), counts + self.counts
 
     def _pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
         times."""
-        times, n_words = self._times(), len(self._text.split())
+        times, n_words = self._times() if self._times else {}, len(self._text.split())
         views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
         views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
         timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])
@@ -135,14 +143,7 @@ class RunningText:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
         spans = self._spans
-        lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
-        parts = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)
-        values = parts[1::2]
-        if any(
-            part != span.before and _bare(part) != _bare(span.before)
-            for part, span in zip(parts[::2], spans, strict=True)
-        ):
-            raise _misfit(self._text)
+        values = self._values(str(recased, "utf-8", "surrogatepass"))
         if self._copies:
             changed = dict(zip(spans, values, strict=True))
             waiting = self._copies
@@ -155,11 +156,36 @@ class RunningText:
             spans = sorted(changed)
             values = [changed[span] for span in spans]
         parts, end = [], 0
-        for span, value in zip(spans, values, strict=True):
-            if value != span.value:
-                parts += [self.data[end : span.start], self._escape(self.data[span.start : span.end], value)]
-                end = span.end
+        for (start, stop, old, _), value in zip(spans, values, strict=True):
+            if value != old:
+                parts += [self.data[end:start], self._escape(self.data[start:stop], value)]
+                end = stop
         return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
+
+    def _values(self, recased: str) -> list[str]:
+        """Return the spans of the recased text."""
+        spans = self._spans
+        if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
+            if recased.count("\n") != self._text.count("\n"):
+                raise _misfit(self._text)
+            lines = iter(recased.split("\n"))
+            if spans and spans[0].before:
+                next(lines)
+            found = []
+            for _, _, value, before in spans:
+                if before == "\n\n":
+                    next(lines)
+                n_more = value.count("\n")
+                found.append("\n".join(islice(lines, n_more + 1)) if n_more else next(lines))
+            return found
+        lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
+        parts = _divided(self._text, recased, lengths)
+        if any(
+            part != span.before and _bare(part) != _bare(span.before)
+            for part, span in zip(parts[::2], spans, strict=True)
+        ):
+            raise _misfit(self._text)
+        return parts[1::2]
 
 
 class RunningBlocks:
@@ -173,7 +199,7 @@ class RunningBlocks:
         """Yield the running text of each part."""
         for part in self._parts:
             self._waiting.append(part)
-            yield part.spoken
+            yield part.text
 
     def written(self, recased: Iterable[bytes | memoryview]) -> Iterator[bytes]:
         """Yield the parts, given their recased texts."""

@@ -5,22 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Protocol
 
 from capfst.exceptions import CapfstError, OptionError
 from capfst.io.blocks import PIECE, raw_pieces, read_stream
 from capfst.io.captions import Ass, Sbv, Srt, Ttml, Vtt
-from capfst.io.compression import OnRead, compressing_like
+from capfst.io.compression import OnRead
 from capfst.io.documents import Head
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.files import suffix_of
 from capfst.io.gettext import Po
-from capfst.io.json_texts import JsonTexts, has_texts
-from capfst.io.lines import BLOCK
+from capfst.io.json_array import JsonTexts, has_texts
+from capfst.io.lines import BLOCK, TextFile
 from capfst.io.lyrics import Lrc
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText
@@ -114,42 +114,30 @@ def _head(path: Path, options: TextOptions) -> bytes:
         return b""
 
 
-class _Piece(NamedTuple):
-    """A part of a file."""
-
-    text: RunningText
-    is_first: bool
-
-
-class Speech:
+class Speech(TextFile):
     """A file whose texts are parts of it."""
 
     def __init__(self, path: Path, options: TextOptions, format: str) -> None:
         if options.source is not None:
             raise OptionError(f"{path}: speech has no field with its source. Leave the source out.")
         fields = options.field if format in WITH_FIELDS else ()
-        self.path, self.errors = path, options.errors
+        super().__init__(path, options)
         self.reader = reader(str(path), format, fields)
-        self.settings: dict[str, Any] = options.settings() | {"format": format, "field": list(fields)}
-        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
-        self._head = b""
+        self.settings |= {"format": format, "field": list(fields)}
 
-    def pieces(self, on_read: OnRead) -> Iterator[_Piece]:
+    def pieces(self, on_read: OnRead) -> Iterator[tuple[RunningText, bytes]]:
+        """Yield the parts of the file, each with the first lines of its running text, or none if it has them."""
         blocks = read_stream(self.path, size=BLOCK, errors=self.errors, on_read=on_read, transcoding=self.transcoding)
-        for number, text in enumerate(self.reader.read(blocks)):
-            if number == 0:
-                self._head = text.text[: Head().more(text.text)]
-            yield _Piece(text, number == 0)
+        head = None
+        for part in self.reader.read(blocks):
+            yield part, head or b""
+            if head is None:
+                head = part.text[: Head().more(part.text)]
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        for piece in self.pieces(on_read):
-            yield piece.text.text.decode(errors="replace")
+        for part, _ in self.pieces(on_read):
+            yield part.text.decode(errors="replace")
 
-    def recased(self, piece: _Piece, recase: Recase) -> tuple[bytes, RecaseCounts]:
-        recased, counts = recase(piece.text.spoken, head=b"" if piece.is_first else self._head)
-        return piece.text.written(recased), counts + RecaseCounts(records=piece.text.n_records)
-
-    @contextmanager
-    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-        with compressing_like(self.path, file) as write:
-            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
+    def recased(self, piece: tuple[RunningText, bytes], recase: Recase) -> tuple[bytes, RecaseCounts]:
+        part, head = piece
+        return part.recased(recase, head)

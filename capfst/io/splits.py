@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import PIECE, UTF8_MARK, read_blocks, read_stream
+from capfst.io.blocks import PIECE, UTF8_MARK, ended, read_blocks, valid
 from capfst.io.compression import HEAD, compression_of
 from capfst.options import Errors
 
@@ -67,20 +67,6 @@ def _line_end(stream: BinaryIO, offset: int, size: int) -> int:
     return size
 
 
-class _Range:
-    """A stream of the bytes of a split."""
-
-    def __init__(self, stream: BinaryIO, split: Split) -> None:
-        stream.seek(split.start)
-        self.stream = stream
-        self.left = (split.end or 0) - split.start
-
-    def read(self, size: int) -> bytes:
-        data = self.stream.read(min(size, self.left))
-        self.left -= len(data)
-        return data
-
-
 def read_raw(split: Split, size: int) -> Iterator[bytes]:
     """Yield the bytes of a split that has an end, in blocks of whole lines of at least `size` bytes, except the last.
 
@@ -108,9 +94,8 @@ def read(split: Split, errors: Errors) -> Iterator[bytes]:
     if split.end is None:
         yield from read_blocks([split.file], errors=errors)
         return
-    with _failures(split.file), open(split.file, "rb") as stream:
-        source: BinaryIO = _Range(stream, split)  # type: ignore[assignment]
-        for number, block in enumerate(read_stream(source, str(split.file), errors=errors)):
-            if number == 0 and split.start == 0:
-                block = block.removeprefix(UTF8_MARK)
-            yield block if block.endswith(b"\n") or not block else block + b"\n"
+    for number, block in enumerate(valid(read_raw(split, PIECE), str(split.file), errors)):
+        if number == 0 and split.start == 0:
+            block = block.removeprefix(UTF8_MARK)
+        if block:
+            yield ended(block)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
 
 _strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
@@ -39,7 +40,7 @@ class TextGrid:
             if spans:
                 tier[0] = tier[0]._replace(before="\n")
             spans += tier
-        yield RunningText(data, spans, copies, n_records=sum(map(len, tiers)))
+        yield RunningText(data, spans, copies, counts=RecaseCounts(records=sum(map(len, tiers))))
 
 
 def _tiers(data: str) -> Iterator[list[Span]]:

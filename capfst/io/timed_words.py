@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import joined
 from capfst.io.lines import BLOCK
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
 
 _TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
@@ -75,7 +76,7 @@ class SpeechLines:
                     f" {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`."
                 )
             times = partial(self.times, data)
-            yield RunningText(data, apart_in_capitals(spans), n_records=n_lines, times=times)
+            yield RunningText(data, apart_in_capitals(spans), counts=RecaseCounts(records=n_lines), times=times)
             number += data.count("\n")
 
     @staticmethod

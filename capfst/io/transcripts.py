@@ -1,9 +1,9 @@
 """JSON of speech recognizers: texts and the words with their times, which get the same case.
 
-In: blocks of a file. Out: its running text (running_text.py). A preset lists the paths (json_paths.py) of a recognizer:
-the first that the file has is the running text, and the others follow it, word by word. A sentence continues over the
-items of an array; another speaker, channel or alternative begins a new line of the running text. The pauses in it are
-those between words with times, in seconds, milliseconds or ticks of 100 ns.
+In: blocks of a file. Out: its running text (running_text.py). `grammars/transcripts.tsv` lists the paths
+(json_paths.py) of each recognizer: the first that the file has is the running text, and the others follow it, word by
+word. A sentence continues over the items of an array; another speaker, channel or alternative begins a new line of the
+running text. The pauses in it are those between words with times, in seconds, milliseconds or ticks of 100 ns.
 """
 
 from __future__ import annotations
@@ -20,56 +20,14 @@ from capfst.exceptions import CorpusError
 from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
 from capfst.io.jsonl import escape, unescape
+from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
+from capfst.text.facts import rows
 
-_ALTERNATIVE = "results.channels[].alternatives[]"
-PRESETS: dict[str, tuple[str, ...]] = {
-    "whisper": (  # OpenAI, faster-whisper, WhisperX, Transformers, whisper.cpp
-        "segments[].text", "chunks[].text", "transcription[].text", "text", "segments[].words[].word",
-        "segments[].words[].text", "words[].word", "word_segments[].word", "transcription[].tokens[].text",
-    ),
-    "vosk": (  # and Kaldi's servers
-        "text", "alternatives[].text", "result[].word", "alternatives[].result[].word", "partial",
-        "partial_result[].word", "monologues[].terms[].text", "result.hypotheses[].transcript",
-        "result.hypotheses[].word-alignment[].word",
-    ),
-    "google": tuple(
-        f"{prefix}alternatives[].{path}"
-        for prefix in ("results[].", "response.results[].", "", "result.")
-        for path in ("transcript", "words[].word")
-    ),
-    "azure": (
-        "combinedRecognizedPhrases[].display", "combinedPhrases[].text",
-        *(f"recognizedPhrases[].nBest[].{path}" for path in ("display", "lexical", "itn", "maskedITN", "words[].word",
-          "displayWords[].displayText", "displayPhraseElements[].displayText")),
-        *(f"combinedRecognizedPhrases[].{path}" for path in ("lexical", "itn", "maskedITN")),
-        "phrases[].text", "phrases[].words[].text", "DisplayText",
-        *(f"NBest[].{path}" for path in ("Display", "Lexical", "ITN", "MaskedITN", "Words[].Word",
-          "DisplayWords[].DisplayText")),
-    ),
-    "aws": (
-        "results.audio_segments[].transcript", "results.transcripts[].transcript",
-        "results.items[].alternatives[].content", "results.segments[].alternatives[].transcript",
-        "results.segments[].alternatives[].items[].content",
-        "results.channel_labels.channels[].items[].alternatives[].content",
-        "Transcript.Results[].Alternatives[].Transcript", "Transcript.Results[].Alternatives[].Items[].Content",
-    ),
-    "deepgram": (
-        *(f"{_ALTERNATIVE}.{path}" for path in ("transcript", "words[].punctuated_word", "words[].word",
-          "paragraphs.transcript", "paragraphs.paragraphs[].sentences[].text")),
-        *(f"results.utterances[].{path}" for path in ("transcript", "words[].punctuated_word", "words[].word")),
-        *(f"channel.alternatives[].{path}" for path in ("transcript", "words[].punctuated_word", "words[].word")),
-    ),
-    "assemblyai": (
-        "utterances[].text", "text", "words[].text", "utterances[].words[].text", "sentences[].text",
-        "sentences[].words[].text", "paragraphs[].text", "paragraphs[].words[].text", "transcript",
-    ),
-    "youtube": ("events[].segs[].utf8",),
-    "speechmatics": ("metadata.transcript", "results[].alternatives[].content"),
-    "rev": ("monologues[].elements[].value",),
-    "sherpa": ("text", "tokens[]"),
-}  # fmt: skip
+PRESETS: dict[str, list[str]] = {}
 """For each recognizer, the paths of its texts and words; texts with marks and speakers first."""
+for _recognizer, _path in rows("transcripts.tsv"):
+    PRESETS.setdefault(_recognizer, []).append(_path)
 
 _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
 """Arrays, in lower case, whose items are not consecutive."""
@@ -163,7 +121,7 @@ class Transcript:
 
     def __init__(self, name: str, preset: str | None = None, fields: tuple[str, ...] = ()) -> None:
         self.name = name
-        given = fields or PRESETS.get(preset or "", ())
+        given = fields or PRESETS.get(preset or "", [])
         self._views = [tuple(steps(field)) for field in given]
         self._follows = not fields  # whether all other fields with the same words get their case
 
@@ -215,7 +173,8 @@ class Transcript:
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        return RunningText(data, spans, copies, escape, n_items, partial(_times, [*views.values()]))
+        counts = RecaseCounts(records=n_items)
+        return RunningText(data, spans, copies, escape, counts, partial(_times, [*views.values()]))
 
 
 def _letters(spans: list[Span]) -> str:

@@ -6,8 +6,8 @@ from 1. The option `delimiter` replaces the tab.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import UTF8_MARK
@@ -18,86 +18,68 @@ MAX_COLUMNS = 1 << 16
 
 
 class Tsv(LineFormat):
+    usual_delimiter: ClassVar[str] = "\t"
+
     def __init__(self, path: Path, options: TextOptions) -> None:
-        self.delimiter = options.delimiter or "\t"
+        self.delimiter = options.delimiter or self.usual_delimiter
         super().__init__(path, options)
-        self.columns = Columns(path, self.selected("column", options.column))
-        self.settings |= {"column": list(self.columns.names)}
+        self.columns = self.selected("column", options.column)
+        self.settings |= {"column": list(self.columns)}
+        numbers = [name.isdecimal() for name in self.columns]
+        if any(numbers) and not all(numbers):
+            raise CorpusError(
+                f"{path}: columns are selected either by name or by number, not {', '.join(self.columns)}."
+            )
+        self.has_header = not any(numbers)
+        self.indices = [] if self.has_header else sorted({self._index(name) for name in self.columns})
+        """The columns' indices, from 0, in order; `begin` finds those of names."""
+
+    def _index(self, number: str) -> int:
+        """Return the index of the column with this number, from 1."""
+        if not 1 <= int(number) <= MAX_COLUMNS:
+            raise CorpusError(f"{self.path}: there is no column {number}. Columns are numbered from 1.")
+        return int(number) - 1
 
     def begin(self, data: bytes) -> None:
-        self.columns.begin(self.names(data), self.delimiter)
+        if self.has_header:
+            names = self.names(data)
+            self.indices = sorted({self._index_among(names, name) for name in self.columns})
+
+    def _index_among(self, names: list[str], column: str) -> int:
+        """Return the index of the column of this name; CorpusError unless there is exactly one."""
+        if names.count(column) != 1:
+            others = (mark for mark in ";|\t," if mark != self.delimiter and len(names) == 1 and mark in names[0])
+            other = next(others, "").replace("\t", "\\t")
+            remedy = f" If {other} separates the columns, use `delimiter='{other}'`." if other else ""
+            raise CorpusError(f"{self.path}, line 1: {no_single_column(names, column)}{remedy}")
+        return names.index(column)
 
     def names(self, data: bytes) -> list[str]:
         header = data.removeprefix(UTF8_MARK).split(b"\n", 1)[0].rstrip(b"\r").decode(errors="replace")
         return header.split(self.delimiter)
 
     def find(self, line: str, number: int) -> list[slice | None]:
-        if (self.columns.header and number == 1) or not line.strip("\r\n"):
+        if (self.has_header and number == 1) or not line.strip("\r\n"):
             return []
         found: list[slice | None] = []
         column = start = 0
-        for index in self.columns.indices:
+        for index in self.indices:
             while column < index:
                 start = line.find(self.delimiter, start) + 1
                 column += 1
                 if start == 0:
-                    raise MalformedError(missing(self.columns.indices, column))
+                    raise self.missing(column)
             end = line.find(self.delimiter, start)
             found.append(slice(start, end if end >= 0 else len(line.removesuffix("\n"))))
         return found
 
-
-class Columns:
-    """The selected columns of a table: by names, which are in its header, or by numbers.
-
-    Raises:
-        CorpusError: a number that no column has, or names and numbers.
-    """
-
-    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
-        self.path, self.names = path, names
-        numbers = [name.isdecimal() for name in names]
-        self.header = not numbers[0]
-        """Whether the first record of the file is a header."""
-        if any(numbers) and not all(numbers):
-            raise CorpusError(f"{path}: columns are selected either by name or by number, not {', '.join(names)}.")
-        self.indices = [] if self.header else _ordered(index_of(path, name) for name in names)
-        """The columns' indices, from 0, in order; `begin` finds those of names."""
-
-    def begin(self, header: list[str], delimiter: str) -> None:
-        """Find the named columns in the header."""
-        if self.header:
-            self.indices = _ordered(index_among(self.path, header, name, delimiter) for name in self.names)
-
-
-def _ordered(indices: Iterable[int]) -> list[int]:
-    return sorted(set(indices))
-
-
-def missing(indices: list[int], n_columns: int) -> str:
-    """Return the message that a record has only so many columns."""
-    first = next(index for index in indices if index >= n_columns)
-    return f"no column {first + 1}: the line has {n_columns}"
-
-
-def index_of(path: Path, number: str) -> int:
-    """Return the index, from 0, of the column with this number, from 1; CorpusError if no file has such a column."""
-    if not 1 <= int(number) <= MAX_COLUMNS:
-        raise CorpusError(f"{path}: there is no column {number}. Columns are numbered from 1.")
-    return int(number) - 1
+    def missing(self, n_columns: int) -> MalformedError:
+        """Return the error that a record has only so many columns."""
+        first = next(index for index in self.indices if index >= n_columns)
+        return MalformedError(f"no column {first + 1}: the line has {n_columns}")
 
 
 def no_single_column(names: list[str], column: str) -> str:
     """Return the message that not exactly one of the columns has this name."""
     found = f"{names.count(column)} columns are called" if column in names else "no column is called"
     return f"{found} {column!r}. Choose one of {', '.join(names)[:200] or 'none'}, or use a number from 1."
-
-
-def index_among(path: Path, names: list[str], column: str, delimiter: str) -> int:
-    """Return the index, from 0, of the column of this name; CorpusError unless there is exactly one."""
-    if names.count(column) != 1:
-        other = next((mark for mark in ";|\t," if mark != delimiter and len(names) == 1 and mark in names[0]), None)
-        written = {"\t": "\\t"}.get(other or "", other)
-        remedy = f" If {written} separates the columns, use `delimiter='{written}'`." if other else ""
-        raise CorpusError(f"{path}, line 1: {no_single_column(names, column)}{remedy}")
-    return names.index(column)

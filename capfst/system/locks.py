@@ -1,4 +1,7 @@
-"""Locks on files and folders against other processes; they end when the file is closed, or with the process."""
+"""Locks on files and folders against other processes; they end when the file is closed, or with the process.
+
+filelock would need a lock file for each; here the file or folder itself is locked.
+"""
 
 import os
 from importlib import import_module

@@ -3,7 +3,7 @@
 In: the status of an open model file. Out: the model's number of n-grams per order, if this user has validated the file
 before. A file is recognized by device, inode, size and times of change: every change of its content changes the times.
 `capfst/checked.json` in the user's cache folder stores the last few files; if it cannot be read or written, or other
-users can write it, nothing is remembered.
+users can write it, nothing is remembered. (On macOS, platformdirs would name another folder.)
 """
 
 from __future__ import annotations

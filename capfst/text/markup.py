@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -83,16 +83,15 @@ def shown(text: bytes | memoryview, hidden: npt.NDArray[np.uint8]) -> memoryview
 
 def hide(blocks: Iterable[bytes], markup: str) -> Iterator[Hidden]:
     """Hide parts of a file, which is given in blocks of whole lines. The blocks that are yielded end elsewhere."""
-    scanners: dict[str, Callable[[], _Scanner]] = {MARKDOWN: _Markdown, HTML: _Html, NONE: _Plain}
-    scanner = scanners[markup]()
+    scanner: _Scanner | None = _Markdown() if markup == MARKDOWN else _Html() if markup == HTML else None
     held = b""
     for block in blocks:
         data = held + block
-        spans, n = scanner.scan(data, is_last=False)
+        spans, n = scanner.scan(data, is_last=False) if scanner else ([], len(data))
         if n:
             yield _hidden(data[:n], spans)
         held = data[n:]
-    if held:
+    if held and scanner:
         yield _hidden(held, scanner.scan(held, is_last=True)[0])
 
 
@@ -130,13 +129,6 @@ class Hiding:
                 self._waiting.appendleft(first[n:])
             n -= len(taken[-1])
         return np.concatenate(taken)
-
-
-class _Plain:
-    """Hides nothing."""
-
-    def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
-        return [], len(data)
 
 
 # ---- HTML
@@ -349,12 +341,6 @@ class _Closers:
         return next(t.end() for t in _TICKS.finditer(self._data, i, self._end) if t.end() - t.start() == size)
 
 
-class _Container(NamedTuple):
-    """A quotation, or an item of a list whose content has this indentation."""
-
-    indent: int  # 0: a quotation
-
-
 class _Markdown:
     """Scans Markdown. Its state is what is open at the start of a line."""
 
@@ -362,7 +348,7 @@ class _Markdown:
         self.is_start = True
         self.front = 0  # bytes of front matter that has not ended yet
         self.held = 0  # bytes of a paragraph that has not ended yet, whose lines have been read
-        self.containers: list[_Container] = []
+        self.containers: list[int] = []  # indentation of the content of items of lists; 0: a quotation
         self.fence = b""  # the characters that opened it
         self.html: _Html | None = None
         self.until_blank = False  # the block of HTML ends with a blank line
@@ -417,10 +403,10 @@ class _Markdown:
             first = first if first >= at else _end_of_spaces(line, at)
             if container is None:
                 break
-            if container.indent:
-                if first < len(line) and first - at < container.indent:
+            if container:
+                if first < len(line) and first - at < container:
                     break
-                at = min(at + container.indent, len(line))
+                at = min(at + container, len(line))
             elif first - at < 4 and line.startswith(b">", first):
                 at = first + 1 + line.startswith(b" ", first + 1)
             else:
@@ -443,14 +429,14 @@ class _Markdown:
             self.html = None
         was_paragraph = self.in_paragraph
         if not rest.strip():
-            if not is_open and self.containers[n].indent == 0:
+            if not is_open and self.containers[n] == 0:
                 del self.containers[n:]
             self.in_paragraph = False
             return _CODE_LINE
         opened = self.containers[:n]
         while first - at < 4 and len(opened) < _DEEPEST:
             if line.startswith(b">", first):
-                opened.append(_Container(0))
+                opened.append(0)
                 at = first + 1 + line.startswith(b" ", first + 1)
             elif (item := _ITEM.match(line, first)) and not _is_break(line[first:]):
                 content = _end_of_spaces(line, item.end(1))
@@ -459,7 +445,7 @@ class _Markdown:
                     break
                 blanks = content - item.end(1)
                 end = item.end(1) + (1 if is_empty or blanks > 4 else blanks)
-                opened.append(_Container(end - at))
+                opened.append(end - at)
                 at = min(end, len(line))
             else:
                 break

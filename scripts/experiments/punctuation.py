@@ -101,7 +101,9 @@ def spoken(words: Sequence[Word]) -> SpokenText:
     """Return words as running text, with the pauses between them."""
     spans = [Span(k, k, word.text.lower(), " " if k else "") for k, word in enumerate(words)]
     times = {k: word.times for k, word in enumerate(words) if word.times}
-    return RunningText("", spans, times=lambda: times).spoken
+    text = RunningText("", spans, times=lambda: times).text
+    assert isinstance(text, SpokenText)
+    return text
 
 
 def pause_weights(marks: Recaser, texts: Sequence[tuple[Sequence[Word], Marks]]) -> tuple[float, float]:

@@ -221,7 +221,7 @@ def recase_files(task: tuple[str, int]) -> str:
         pipeline = recaser.pipeline_with(options, "recase")
         try:
             parts = list(reader("file", kind).read([text.encode()]))
-            out = b"".join(part.written(pipeline.recase_text(part.spoken)) for part in parts).decode()
+            out = b"".join(part.written(pipeline.recase_text(part.text)) for part in parts).decode()
         except CorpusError:
             return f"{kind} refused"
         except Exception as error:
@@ -438,7 +438,7 @@ def measure_growth(task: tuple[str, int]) -> str:
         else:
             with contextlib.suppress(CapfstError):
                 for part in reader("file", kind).read([filled(kind, fragment, size, is_long).encode()]):
-                    part.written(pipeline.recase_text(part.spoken))
+                    part.written(pipeline.recase_text(part.text))
 
     short = long = math.inf
     for _ in range(TRIES):

@@ -441,7 +441,7 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     monkeypatch.setattr(
         recaser.pipeline.loaded.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf)
     )
-    monkeypatch.setattr("capfst.io.lines._LONG", 50)
+    monkeypatch.setattr("capfst.io.lines.LineFormat.longest", 50)
     monkeypatch.setattr("capfst.pipeline.PIECE", 100)
     monkeypatch.setattr("capfst.pipeline._LONGEST_PIECE", 100)
     assert recased(path, recaser, **options) == whole

@@ -235,9 +235,9 @@ def test_each_text_has_its_source(tmp_path):
     options = BatchOptions("p[].t", source="p[].s")
     file_format = format_of(tmp_path / "a.jsonl", options)
     (block,) = file_format.pieces(lambda data: None)
-    (record,) = file_format.line_records(block)
-    assert [record.line[position] for position in record.positions] == ["a", "d"]
-    assert record.others == [(b"b",), (b"",)]
+    ((line, positions, _, others, _),) = file_format.line_records(block)
+    assert [line[position] for position in positions] == ["a", "d"]
+    assert others == [(b"b",), (b"",)]
     (tmp_path / "a.jsonl").write_bytes(b'{"p": [{"t": "a", "s": "b"}, {"t": "c"}]}\n')
     (block,) = file_format.pieces(lambda data: None)
     with pytest.raises(CorpusError, match="line 1: it has 2 texts, but 1 sources"):

@@ -8,7 +8,7 @@ import pytest
 
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.formats import format_of
-from capfst.io.json_texts import JsonTexts
+from capfst.io.json_array import JsonTexts
 from capfst.io.protocol import BatchOptions
 from capfst.io.signs import recognized
 from capfst.io.speech import format_of_text, reader

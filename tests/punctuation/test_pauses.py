@@ -29,7 +29,7 @@ def spoken(words: list[str], silences: list[float]) -> SpokenText:
     """Return words of a second each, with pauses after them."""
     spans = [Span(k, k, word, " " if k else "") for k, word in enumerate(words)]
     begins = np.arange(len(words)) + np.cumsum([0.0, *silences])[:-1]
-    return RunningText("", spans, times=lambda: {k: (begin, begin + 1) for k, begin in enumerate(begins)}).spoken
+    return RunningText("", spans, times=lambda: {k: (begin, begin + 1) for k, begin in enumerate(begins)}).text
 
 
 def test_lengths() -> None:
