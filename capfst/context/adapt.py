@@ -25,6 +25,7 @@ from capfst.context.context_model import (
     WORD_RECORD,
     Context,
     fill_evidence,
+    unpacked,
 )
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.learn import Base, Tables, learn, owned
@@ -112,7 +113,7 @@ def scores_of(
 ) -> npt.NDArray[np.int16]:
     """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
     the file."""
-    weights, owners = _unpacked(context.stage1)
+    weights, owners = unpacked(context.stage1)
     scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
     _word_scores(hashes, evidence, weights, owners, scores)
     return scores
@@ -255,7 +256,7 @@ def _tables(context: Context, lexicon: Lexicon, evidence: npt.NDArray[np.uint8])
     """
     tables, owners = [], []
     for packed, scale in zip((context.stage1, context.stage2, context.first_pass), context.scales, strict=True):
-        weights, of_rows = _unpacked(packed)
+        weights, of_rows = unpacked(packed)
         tables.append(_rows(weights.astype(np.float32) * np.float32(scale)))
         owners.append(of_rows)
         if len(tables) == 1:
@@ -276,17 +277,8 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return rows
 
 
-def _unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
-    """Return the weights in a table of the file, int16[slots, N_SHAPES − 1], and the owner of each slot."""
-    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
-    owners = bytes_[:, N_SHAPES - 1].copy()
-    weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
-    weights[owners == 0] = 0
-    return weights, owners
-
-
 def _packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """Return a table of the file; the inverse of `_unpacked`."""
+    """Return a table of the file; the inverse of `unpacked`."""
     bytes_ = np.empty((len(weights), 4), np.uint8)
     bytes_[:, : N_SHAPES - 1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128
     bytes_[:, N_SHAPES - 1] = owners

@@ -324,3 +324,21 @@ def _sum_word_scores(starts: I32Array, lexicon: Lexicon, weights: I16Matrix, wor
         for i in range(word_features(lexicon.hashes[number], evidence, 0, features)):
             for k in range(N_SHAPES - 1):
                 word_scores[starts[number], k] += weights[i64(features[i] & mask), k]
+
+
+def unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+    """Return the weights in slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each slot
+    holds."""
+    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
+    owners = bytes_[:, N_SHAPES - 1].copy()
+    weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
+    weights[owners == 0] = 0
+    return weights, owners
+
+
+def weights_of(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+    """Return the weights of features, int16[n, N_SHAPES − 1]."""
+    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
+    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
+    weights[owners != numbers + 1] = 0
+    return weights
