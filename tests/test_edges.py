@@ -91,7 +91,7 @@ def test_a_lattice_is_complete_or_out_of_capacity(tmp_path, n_forms, weighted):
     words: Words = recaser.pipeline.loaded.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.pipeline.engine
-    choices, _ = choose(words, costs, engine.unknown, leave_out=False)
+    choices, _ = choose(words, costs, engine.unknown)
     whole, n_whole = composed(words, choices, engine.starts, engine.tables)
     size = words.token_types.size
     enough = 0

@@ -27,10 +27,12 @@ class Arc(NamedTuple):
     ends: bool
     lm: float  # cost of the form, and of `</s>` if a sentence ends
     gap: float  # cost of the gap after it, where a sentence may end
+    through: float  # cost of the cheapest path through it
+    is_first: bool  # whether the word is the first of a sentence
 
 
 class Paths:
-    """The paths of a line. Arcs are in the order of the words; numbers of nodes and arcs are their indices.
+    """The paths of a line, whose nodes are numbered.
 
     Args:
         costs: of the forms, as for the search.
@@ -55,45 +57,42 @@ class Paths:
         if n_arcs > MOST_ARCS:
             raise CorpusError("the line has too many casings to be explained. Explain a part of it.")
         n_forms = np.maximum(words.n_forms, 1).astype(np.int64)
-        word_of = np.repeat(np.arange(len(n_forms)), n_forms)[edges.arc[:n_arcs]]
-        forms = edges.arc[:n_arcs] - (np.cumsum(n_forms) - n_forms)[word_of]
-        labels = np.where(words.n_forms > 0, words.first_labels, unknown)[word_of] + forms
-        of_arcs = (edges.source, edges.target, word_of, forms, labels, edges.ends, edges.lm, edges.gap)
-        self.arcs = list(map(Arc, *(array[:n_arcs].tolist() for array in of_arcs)))
-        self.first_arcs: list[int] = np.searchsorted(word_of, np.arange(len(n_forms) + 1)).tolist()  # of each word
+        words_of = np.repeat(np.arange(len(n_forms)), n_forms)[edges.arc[:n_arcs]]
+        forms = edges.arc[:n_arcs] - (np.cumsum(n_forms) - n_forms)[words_of]
+        labels = np.where(words.n_forms > 0, words.first_labels, unknown)[words_of] + forms
+        of_edges = edges.ends, edges.lm, edges.gap, paths.through, line.is_first[edges.source]
+        columns = edges.source, edges.target, words_of, forms, labels, *of_edges
+        self._arcs = list(map(Arc, *(column[:n_arcs].tolist() for column in columns)))
+        self._first_arcs = np.searchsorted(words_of, np.arange(len(n_forms) + 1)).tolist()  # of each word
+        self._before, self._after = paths.before.tolist(), paths.after.tolist()
+        self.states: list[int] = line.states.tolist()
         self.ends: dict[int, float] = dict(zip(edges.source[n_arcs:].tolist(), edges.lm[n_arcs:].tolist(), strict=True))
         """The cost of the end of the line after each of the last nodes."""
-        self.states: list[int] = line.states.tolist()
-        self.is_first: list[bool] = line.is_first.tolist()
-        self.through: list[float] = paths.through.tolist()
-        """The cost of the cheapest path through each arc."""
-        self._before, self._after = paths.before.tolist(), paths.after.tolist()
 
-    def detour(self, arc: int, nodes: Container[int]) -> list[int]:
+    def arcs_of(self, word: int) -> list[Arc]:
+        """Return the arcs of a word."""
+        return self._arcs[self._first_arcs[word] : self._first_arcs[word + 1]]
+
+    def detour(self, arc: Arc, nodes: Container[int]) -> list[Arc]:
         """Return the cheapest path through an arc, from where it leaves the best path, whose nodes are given, to where
         it joins it again, or to the end."""
         path = [arc]
-        while self.arcs[path[0]].source not in nodes:
-            path.insert(0, self._before[self.arcs[path[0]].source])
-        while self.arcs[path[-1]].target not in nodes and self._after[self.arcs[path[-1]].target] < len(self.arcs):
-            path.append(self._after[self.arcs[path[-1]].target])
+        while path[0].source not in nodes:
+            path.insert(0, self._arcs[self._before[path[0].source]])
+        while path[-1].target not in nodes and self._after[path[-1].target] < len(self._arcs):
+            path.append(self._arcs[self._after[path[-1].target]])
         return path
 
-    def backwards(self, node: int) -> Iterator[int]:
+    def backwards(self, node: int) -> Iterator[Arc]:
         """Yield the arcs of the cheapest path to a node, from the last to the first."""
-        while (arc := self._before[node]) >= 0:
-            yield arc
-            node = self.arcs[arc].source
+        while (number := self._before[node]) >= 0:
+            yield (arc := self._arcs[number])
+            node = arc.source
 
-    def path_of(self, path: LabelPath) -> list[int]:
+    def path_of(self, path: LabelPath) -> list[Arc]:
         """Return the arcs of a path."""
-        node, found = 0, []
-        all_ends = [*path.begins.tolist(), False][1:]
-        for word, (label, ends) in enumerate(zip(path.labels.tolist(), all_ends, strict=True)):
-            for number in range(self.first_arcs[word], self.first_arcs[word + 1]):
-                arc = self.arcs[number]
-                if arc.source == node and arc.ends == ends and (arc.label == label or label == 0):  # 0: an OOV word
-                    break
-            found.append(number)
-            node = arc.target
-        return found
+        arcs: list[Arc] = []
+        for word, (label, ends) in enumerate(zip(path.labels, [*path.begins, False][1:], strict=True)):
+            step = arcs[-1].target if arcs else 0, ends
+            arcs += [arc for arc in self.arcs_of(word) if (arc.source, arc.ends) == step and label in (0, arc.label)]
+        return arcs

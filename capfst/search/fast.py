@@ -35,7 +35,7 @@ class Engine:
         self.tables = tables or lookup_tables(lm.model)
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
-        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
+        choices, path = choose(words, arc_costs, self.unknown)
         # Without costs, hardly any run of words is without a choice.
         self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
         return path
@@ -43,7 +43,7 @@ class Engine:
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
+        choices, path = choose(words, arc_costs, self.unknown)
         return path, self._search(words, choices, -1, path, chunk)
 
     def _search(

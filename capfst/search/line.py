@@ -162,7 +162,7 @@ def line_lattice(
     stays_first: bool[words], whether the next word is the first of a sentence if this one is; None: that does not
     matter. unknown: the label of `<unk>`.
     """
-    choices, _ = choose(words, None, unknown, leave_out=False)
+    choices, _ = choose(words, None, unknown)
     lattice, n_nodes = composed(words, choices, starts, tables)
     if n_nodes < 0:
         return None
@@ -195,7 +195,7 @@ def _complete(line: LineLattice, taken: I32Array, found: Completions) -> None:
     """Merge the sorted completions of the nodes after the edges of each node. taken: by edge, 0."""
     costs, targets, n = found.costs, line.edges.target, found.costs.shape[1]
     for node in range(costs.shape[0] - 2, -1, -1):
-        for rank in range(n):
+        for rank in range(n if line.begins[node] < line.begins[node + 1] else 0):
             least, best = np.inf, line.begins[node]
             for edge in range(line.begins[node], line.begins[node + 1]):
                 if taken[edge] < n:
