@@ -46,6 +46,7 @@ from capfst.repair import Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, changes
+from capfst.search.line import max_marginals
 from capfst.search.protocol import Engine
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
@@ -591,7 +592,7 @@ class Pipeline:
             text.given,
             self._as_given(words, text),
             self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
-            self.engine.marginals(words, passes, costs.arc_costs),
+            max_marginals(self.engine.line(words, costs.arc_costs, passes), words),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
             self.tokens,

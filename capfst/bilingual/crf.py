@@ -40,7 +40,7 @@ from capfst.bilingual.candidates import (
     weight_of,
 )
 from capfst.bilingual.classifier import classify
-from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
+from capfst.bilingual.forward_backward import forward_backward
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.word_facts import MX, AnnotatedText
 from capfst.casing.shapes import N_SHAPES
@@ -58,6 +58,7 @@ from capfst.kernels.types import (
     f64,
     i64,
 )
+from capfst.search.line import END, Edges, line_lattice
 from capfst.text.unicode import INFO, LOWERING, Lowering
 
 SIGMAS = (0.3, 1.0, 3.0)
@@ -198,17 +199,18 @@ class ProblemCollector:
                 target, source, links, line, forms, gold, guess, classifier, INFO, LOWERING, costs, first_costs,
                 first_arcs,
             )  # fmt: skip
-            edges, n_nodes = line_edges(type(words)._make(a[begin:end] for a in words), *search)
-            if n_nodes < 0:
+            lattice = line_lattice(type(words)._make(a[begin:end] for a in words), None, None, *search)
+            if lattice is None:
                 raise ModelError("the model's backoff arcs do not lead to shorter contexts. Train the model again.")
-            edges.arc[edges.arc >= 0] += self._n_arcs
+            edges = lattice.edges
+            edges.arc[edges.arc != END] += self._n_arcs
             self._costs.append(of_classifier)
             self._linked.append(linked)
             self._candidates.append(candidates)
             self._words.append(of_words + np.int32(self._n_words))
             self._right.append(right)
             self._edges.append(edges)
-            self._nodes.append(n_nodes)
+            self._nodes.append(len(lattice.begins) - 1)
             self._n_words += len(linked)
             self._n_arcs += int(n_arcs[begin:end].sum())
 

@@ -25,15 +25,14 @@ from capfst.context.context_model import (
     WORD_RECORD,
     Context,
     fill_evidence,
+    sum_word_scores,
+    unpacked,
 )
-from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.learn import Base, Tables, learn, owned
-from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, add_shape_counts, hash_words, word_marks
-from capfst.context.train import LabeledCorpus, learn_in_turn, raise_listed
+from capfst.context.learn import Base, Tables, learn
+from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, hash_words, word_marks
+from capfst.context.train import LabeledCorpus, count_by_language, learn_in_turn, raise_listed
 from capfst.corpus.labels import names
 from capfst.fst.symbols import Symbols
-from capfst.kernels import allocating
-from capfst.kernels.types import I16Matrix, U8Array, U32Matrix, i64, u64
 from capfst.system.progress import Progress
 
 MOST_COUNTED = 150
@@ -112,9 +111,9 @@ def scores_of(
 ) -> npt.NDArray[np.int16]:
     """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
     the file."""
-    weights, owners = _unpacked(context.stage1)
+    weights, owners = unpacked(context.stage1)
     scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-    _word_scores(hashes, evidence, weights, owners, scores)
+    sum_word_scores(hashes, evidence, weights, owners, scores)
     return scores
 
 
@@ -188,7 +187,7 @@ def adapted(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], t
     scale = context.scales[0]
     weights = _integers(tables.stage1, scale)
     scores = _integers(base.words, scale)[: len(first)].astype(np.int16)
-    _word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, base.stage1, scores)
+    sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, base.stage1, scores)
     context.words["scores"][first] = scores
     return context._replace(
         stage1=_packed(weights, base.stage1),
@@ -233,18 +232,10 @@ def _counts_of_text(
     word_lists: list[npt.NDArray[np.uint32]],
 ) -> Counts:
     """Return the counts of the corpus and of the word lists."""
-    n_words = len(lexicon.shape_counts)
-    shapes = np.zeros((n_words, N_SHAPES), np.int64)
+    shapes = np.zeros((len(lexicon.shape_counts), N_SHAPES), np.int64)
     found = text.corpus.shape_counts(lexicon.word_of[text.labels], lexicon.shapes[text.labels])
     shapes[: len(found)] = found
-    of_languages = np.zeros((len(lexicon.language_counts), n_words, N_SHAPES), np.int32)
-    if len(of_languages):
-        for language, labels in zip(languages.tolist(), sources, strict=True):
-            add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
-    for language, entries in enumerate(word_lists):
-        forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
-        for table in (shapes, *of_languages[language : language + 1]):
-            np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
+    of_languages = count_by_language(lexicon, shapes, sources, languages, word_lists)
     return Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
 
 
@@ -255,12 +246,12 @@ def _tables(context: Context, lexicon: Lexicon, evidence: npt.NDArray[np.uint8])
     """
     tables, owners = [], []
     for packed, scale in zip((context.stage1, context.stage2, context.first_pass), context.scales, strict=True):
-        weights, of_rows = _unpacked(packed)
+        weights, of_rows = unpacked(packed)
         tables.append(_rows(weights.astype(np.float32) * np.float32(scale)))
         owners.append(of_rows)
         if len(tables) == 1:
             scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-            _word_scores(lexicon.hashes, evidence, weights, of_rows, scores)
+            sum_word_scores(lexicon.hashes, evidence, weights, of_rows, scores)
     labels = np.searchsorted(lexicon.word_of[1:], np.arange(len(evidence))) + 1
     rest = context.words["scores"][labels].astype(np.float32) - scores
     rest[(evidence == UNSEEN) | (evidence >= BEGIN)] = 0
@@ -276,17 +267,8 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return rows
 
 
-def _unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
-    """Return the weights in a table of the file, int16[slots, N_SHAPES − 1], and the owner of each slot."""
-    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
-    owners = bytes_[:, N_SHAPES - 1].copy()
-    weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
-    weights[owners == 0] = 0
-    return weights, owners
-
-
 def _packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """Return a table of the file; the inverse of `_unpacked`."""
+    """Return a table of the file; the inverse of `unpacked`."""
     bytes_ = np.empty((len(weights), 4), np.uint8)
     bytes_[:, : N_SHAPES - 1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128
     bytes_[:, N_SHAPES - 1] = owners
@@ -297,19 +279,3 @@ def _integers(rows: npt.NDArray[np.float32], scale: float) -> npt.NDArray[np.int
     """Return the weights of rows, of each shape except LOWER, less LOWER's, in units of `scale`."""
     weights = (rows[:, 1:N_SHAPES] - rows[:, :1]) / np.float32(scale)
     return np.clip(np.rint(weights), -(1 << 14), 1 << 14).astype(np.int16)
-
-
-@allocating
-def _word_scores(hashes: U32Matrix, evidence: U8Array, weights: I16Matrix, owners: U8Array, scores: I16Matrix) -> None:
-    """Add to scores[word, shape − 1] the weights of those of the word's word_features that own a slot. Words with
-    evidence UNSEEN, whose features depend on the domain, and tokens without case get the score 0."""
-    features = np.empty(MAX_WORD_FEATURES, np.uint32)
-    mask = u64(len(weights) - 1)
-    for word in range(len(evidence)):
-        if evidence[word] == UNSEEN or evidence[word] >= BEGIN:
-            scores[word, 0] = scores[word, 1] = scores[word, 2] = 0
-            continue
-        n = owned(owners, features, word_features(hashes[word], evidence[word], 0, features))
-        for i in range(n):
-            for k in range(N_SHAPES - 1):
-                scores[word, k] += weights[i64(features[i] & mask), k]

@@ -270,17 +270,6 @@ def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: Bool
 
 
 @kernel
-def _fill_languages(text: TokenizedText, n_domains: i64, languages: U8Array) -> None:
-    """Fill languages, uint8[n], with the number of the language of each word. n_domains: of a language."""
-    begin = 0
-    for number in range(text.domains.size):
-        language = text.domains[number] // n_domains
-        for i in range(begin, text.ends[number]):
-            languages[i] = language
-        begin = text.ends[number]
-
-
-@kernel
 def _keep_small(
     words: Words, is_small: BoolArray, form_shapes: U8Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix
 ) -> None:
@@ -372,8 +361,8 @@ def casing_costs(
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if known.n_languages:
-        of_words = np.empty(n, np.uint8)
-        _fill_languages(text, known.n_domains // known.n_languages, of_words)
+        of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
+        of_words = np.repeat(of_sentences, np.diff(text.ends, prepend=0))
         costs = costs._replace(languages=of_words)
         is_small = small_words(buf, words, symbols.language, of_words)
         if context is not None and is_small.any():

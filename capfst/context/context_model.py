@@ -16,13 +16,23 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, evidence_of, shape_evidence
+from capfst.context.lexicon import (
+    BEGIN,
+    NO_CASE,
+    SUFFIX,
+    UNSEEN,
+    WHOLE,
+    Lexicon,
+    evidence_of,
+    shape_evidence,
+    word_evidence,
+)
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
-from capfst.kernels import allocating
+from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
     Array,
     I8Matrix,
@@ -33,7 +43,9 @@ from capfst.kernels.types import (
     U8Array,
     U8Matrix,
     U32Array,
+    U32Matrix,
     i64,
+    u32,
     u64,
 )
 
@@ -50,6 +62,8 @@ FIRST_PASS_ARRAY = "first_look"
 """Name of the first pass's table in the file."""
 EMPTY_ROW = np.uint32(0x00808080)
 """A slot that holds no row: all weights are 0."""
+NO_OWNERS = np.empty(0, np.uint8)
+"""Owners of the rows of a table (`owned`) in which each feature owns its row."""
 
 WORD_RECORD = np.dtype(
     [
@@ -275,8 +289,11 @@ def quantize(tables: Tables, network: Learned, lexicon: Lexicon, starts: npt.NDA
     weights1, scale1 = _whole_numbers(tables.stage1)
     weights2, scale2 = _whole_numbers(tables.stage2)
     weights_first, scale_first = _whole_numbers(tables.first_pass)
+    evidence = word_evidence(lexicon.shape_counts, lexicon.listed)
+    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
+    sum_word_scores(lexicon.hashes, evidence, weights1, NO_OWNERS, scores)
     word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
-    _sum_word_scores(starts, lexicon, weights1, word_scores)
+    word_scores[starts[:-1]] = scores
     packed = (
         _packed(weights1, tables.stage1[:, N_SHAPES:]),
         _packed(weights2, tables.stage2[:, N_SHAPES:]),
@@ -311,16 +328,52 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
     return packed
 
 
+@inner
+def owned(owners: U8Array, features: U32Array, n: i64) -> i64:
+    """Keep, in place, those of n features that own their row, and return their number. Without owners, all do."""
+    if owners.size == 0:
+        return n
+    mask, bits = u32(owners.size - 1), u32(count_ones(owners.size - 1))
+    kept = 0
+    for i in range(n):
+        feature = features[i]
+        number = u32(feature >> bits & u32(ROWS_PER_SLOT - 1))
+        features[kept] = feature
+        kept += i64(owners[feature & mask] == number + u32(1))
+    return kept
+
+
 @allocating
-def _sum_word_scores(starts: I32Array, lexicon: Lexicon, weights: I16Matrix, word_scores: I16Matrix) -> None:
-    """Fill word_scores[first label, shape − 1] with the sum of the weights of the word's word_features. It stays 0 for
-    words with evidence UNSEEN, whose features depend on the domain."""
+def sum_word_scores(
+    hashes: U32Matrix, evidence: U8Array, weights: I16Matrix, owners: U8Array, scores: I16Matrix
+) -> None:
+    """Add to scores[word, shape − 1] the weights of those of the word's word_features that own their row. Words with
+    evidence UNSEEN, whose features depend on the domain, and tokens without case get the score 0."""
     features = np.empty(MAX_WORD_FEATURES, np.uint32)
     mask = u64(len(weights) - 1)
-    for number in range(starts.size - 1):
-        evidence = evidence_of(lexicon.shape_counts[number], lexicon.listed, number)
-        if evidence == UNSEEN:
+    for word in range(len(evidence)):
+        if evidence[word] == UNSEEN or evidence[word] >= BEGIN:
+            scores[word, 0] = scores[word, 1] = scores[word, 2] = 0
             continue
-        for i in range(word_features(lexicon.hashes[number], evidence, 0, features)):
+        n = owned(owners, features, word_features(hashes[word], evidence[word], 0, features))
+        for i in range(n):
             for k in range(N_SHAPES - 1):
-                word_scores[starts[number], k] += weights[i64(features[i] & mask), k]
+                scores[word, k] += weights[i64(features[i] & mask), k]
+
+
+def unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+    """Return the weights in slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each slot
+    holds."""
+    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
+    owners = bytes_[:, N_SHAPES - 1].copy()
+    weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
+    weights[owners == 0] = 0
+    return weights, owners
+
+
+def weights_of(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+    """Return the weights of features, int16[n, N_SHAPES − 1]."""
+    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
+    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
+    weights[owners != numbers + 1] = 0
+    return weights

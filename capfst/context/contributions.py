@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,51 +18,38 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
-from capfst.context.context_model import Context
+from capfst.context.context_model import Context, weights_of
 from capfst.context.features import (
+    DECISION_FEATURES,
+    FIRST_FEATURES,
+    FIRST_PASS_LEAD,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
     N_FIRST_FEATURES,
     N_NEIGHBOR_FEATURES,
+    NEIGHBOR_FEATURES,
     NO_DECISION,
+    OWN_LETTERS,
+    OWN_WORD,
     PRIOR_WEIGHT,
     STAGE1_LEAD,
+    STAGE2_LEAD,
     decision_features,
     first_features,
-    gets_first_pass,
     has_capitals,
-    lead,
-    likeliest,
     neighbor_features,
-    settled_decision,
     word_features,
 )
-from capfst.context.lexicon import UNSEEN, has_case
-from capfst.context.network import gets_network
+from capfst.context.lexicon import BEGIN, UNSEEN, has_case
 from capfst.context.network_scores import Queue, add_network
-from capfst.context.shape_scores import score, scores_of, sum_rows
+from capfst.context.shape_scores import score
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase, read_words
-from capfst.kernels import inner, kernel, part
-from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, f64, i64
+from capfst.kernels import kernel, part
+from capfst.kernels.types import F32Matrix, U8Array, U32Array, i64
 from capfst.text.tokenizer import NEWLINE
 
 Reasons = dict[str, npt.NDArray[np.float64]]
 """What features, in words, contribute to ln p of each shape, float64[N_SHAPES]."""
-
-_WORD, _LETTERS, _ENDING, _POSITION = "the word {0}", "its letters", "its ending", "its position and usual case"
-_AFTER, _BEFORE, _BETWEEN = "after {-1}", "before {1}", "between {-1} and {1}"
-_AFTER_2, _BEFORE_2 = "after {-2} {-1}", "before {1} {2}"
-_USUAL, _KINDS = "the usual case of it and its neighbors", "the kinds of words around it"
-_FIRST = (_WORD, _AFTER, _BEFORE, _AFTER, _BEFORE, _USUAL, _POSITION, _WORD)
-_NEIGHBORS = (
-    *(_AFTER, _BEFORE, "two words after {-2}", "two words before {2}", "three words after {-3}"),
-    *("three words before {3}", _AFTER, _BEFORE, _AFTER_2, _BEFORE_2, _BETWEEN, _BETWEEN, _AFTER_2, _BEFORE_2, _KINDS),
-    *(_AFTER, _BEFORE, _ENDING, _USUAL, _USUAL, _POSITION, *[_KINDS] * 12),
-    *(_USUAL, _WORD, _AFTER, _BEFORE, _ENDING, _KINDS, _POSITION, _USUAL),
-)
-_DECIDED, _CAPITALS = "the case of its neighbors here", "the capitals in the line"
-_DECISIONS = ("the first decision on it", *[_DECIDED] * 12, *[_CAPITALS] * 3)
-_WORDS_AROUND = "all words around it"
 
 _WORDINGS = (
     (r"(the (start|end) of the sentence) \1", r"\1"),
@@ -71,35 +59,15 @@ _WORDINGS = (
 )
 """What to write instead of names that name the start or end of the sentence as a word."""
 
-# The rows of contributions: of the first pass, or of stages 1 and 2.
-_OWN = N_NEIGHBOR_FEATURES
-_LAST = _OWN + MAX_WORD_FEATURES
-_NETWORK = _LAST + N_DECISION_FEATURES
-_N_ROWS = _NETWORK + 1
-_SETTLED, _CERTAIN, _CORRECTED = range(3)
-"""The pass that decides: the first, stage 1, or stage 2 and the network."""
 
-
-@inner
-def _put(rows: U32Array, features: U32Array, n: i64, first: i64, out: F32Matrix) -> None:
-    """Fill out[first : first + n] with the scores, which are integers, of n features."""
-    for j in range(n):
-        out[first + j, 1], out[first + j, 2], out[first + j, 3] = scores_of(sum_rows(rows, part(features, j, 1), 1), 1)
-
-
-@inner
-def _scale(scale: f64, z: F32Array, out: F32Matrix) -> None:
-    """Multiply the scores by a scale, in place; fill z with their sums by shape, as shape_scores.py rounds them."""
-    for k in range(N_SHAPES):
-        total = f32(0)
-        for j in range(out.shape[0]):
-            total += out[j, k]
-            out[j, k] *= f32(scale)
-        z[k] = scale * total
+# The features of a word: of the first pass, of its neighbors, of itself, and of decisions.
+_OWN = N_FIRST_FEATURES + N_NEIGHBOR_FEATURES
+_DECIDED = _OWN + MAX_WORD_FEATURES
+_N_FEATURES = _DECIDED + N_DECISION_FEATURES
 
 
 @kernel
-def _contribute(
+def _fill(
     buf: U8Array,
     words: Words,
     i: i64,
@@ -111,51 +79,33 @@ def _contribute(
     n_words: i64,
     n_capitals: i64,
     features: U32Array,
-    z: F32Array,
     queue: Queue,
-    out: F32Matrix,
+    of_network: F32Matrix,
 ) -> i64:
-    """Fill out[_N_ROWS, N_SHAPES], which is 0, with the contributions of the features of word i. Return the pass that
-    decides: _SETTLED, _CERTAIN or _CORRECTED.
+    """Fill features[_N_FEATURES] of word i, and of_network[1, N_SHAPES], which is 0, with its scores by the network.
+    Return how many features of itself it has; 0 if the model has their sum.
 
-    n_words, n_capitals: as in `decision_features`. features, z, queue: working memory.
+    n_words, n_capitals: as in `decision_features`. queue: working memory.
     """
-    t = text.token_of[i]
-    token = text.tokens[t]
-    if gets_first_pass(token.shape_evidence):
-        first_features(text.tokens, t, domain, features)
-        _put(context.first_pass, features, N_FIRST_FEATURES, 0, out)
-        _scale(context.scales[2], z, out)
-        if settled_decision(z) != NO_DECISION:
-            return _SETTLED
-    neighbor_features(text.tokens, t, domain, features)
-    _put(context.stage1, features, N_NEIGHBOR_FEATURES, 0, out)
-    if token.shape_evidence != UNSEEN and text.labels[i] != 0:
-        for k in range(1, N_SHAPES):
-            out[_OWN, k] = context.words[text.labels[i]].scores[k - 1]
-    else:
+    t, n = text.token_of[i], 0
+    evidence = text.tokens[t].shape_evidence
+    first_features(text.tokens, t, domain, features)
+    neighbor_features(text.tokens, t, domain, part(features, N_FIRST_FEATURES, N_NEIGHBOR_FEATURES))
+    if evidence == UNSEEN or text.labels[i] == 0:
         hash_lowercase(buf, words, i, lowercaser)
-        n = word_features(lowercaser.hashes, token.shape_evidence, domain, features)
-        _put(context.stage1, features, n, _OWN, out)
-    _scale(context.scales[0], z, out)
-    if lead(z, likeliest(z)) >= STAGE1_LEAD:
-        return _CERTAIN
-    for j in range(_LAST):
-        for k in range(N_SHAPES):
-            out[j, k] *= f32(PRIOR_WEIGHT)
-    decision_features(text.tokens, decisions, t, n_words, n_capitals, features)
-    _put(context.stage2, features, N_DECISION_FEATURES, _LAST, out)
-    for j in range(_LAST, _N_ROWS):
-        for k in range(N_SHAPES):
-            out[j, k] *= f32(context.scales[1])
-    for k in range(N_SHAPES):
-        z[k] = 0
-        for j in range(_NETWORK):
-            z[k] += out[j, k]
-    if len(context.network.embeddings) != 0 and gets_network(text.tokens, t, lead(z, likeliest(z))):
+        n = word_features(lowercaser.hashes, evidence, domain, part(features, _OWN, MAX_WORD_FEATURES))
+    of_decisions = part(features, _DECIDED, N_DECISION_FEATURES)
+    decision_features(text.tokens, decisions, t, n_words, n_capitals, of_decisions)
+    if len(context.network.embeddings) != 0:
         queue.words[0], queue.domains[0] = i, domain
-        add_network(text.tokens, text.token_of, decisions, 1, i - _NETWORK, context.network, queue, out)
-    return _CORRECTED
+        add_network(text.tokens, text.token_of, decisions, 1, i, context.network, queue, of_network)
+    return n
+
+
+def _lead(z: npt.NDArray[np.floating]) -> float:
+    """Return the lead of the likeliest shape, given the scores of all except LOWER, whose score is 0."""
+    second, first = np.sort(np.append(z, 0))[-2:]
+    return float(first - second)
 
 
 def contributions(
@@ -170,29 +120,57 @@ def contributions(
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
     text, lowercaser = read_words(buf, words, begins, context, transducer, True, language)
-    log_p = np.empty((len(words.starts), N_SHAPES), np.float32)
-    decisions = score(buf, words, text, lowercaser, context, log_p)
-    features, z = np.empty(_N_ROWS, np.uint32), np.empty(N_SHAPES, np.float32)
-    queue = Queue.of(1)
+    decisions = score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32))
+    features, queue = np.empty(_N_FEATURES, np.uint32), Queue.of(1)
     reasons = []
     for i in chosen:
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
-        if has_case(text.tokens["shape_evidence"][text.token_of[i]]):
+        token = text.tokens[text.token_of[i]]
+        if has_case(token["shape_evidence"]):
             number = int(np.searchsorted(text.ends, i, side="right"))
             begin = int(text.ends[number - 1]) if number else 0
             those = decisions[text.token_of[begin : text.ends[number]]]
-            out = np.zeros((_N_ROWS, N_SHAPES), np.float32)
-            decided = _contribute(
-                buf, words, i, int(text.domains[number]), text, lowercaser, context, decisions,
-                int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist())), features, z, queue, out,
+            n_words, n_capitals = int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist()))
+            of_network, domain = np.zeros((1, N_SHAPES), np.float32), int(text.domains[number])
+            n = _fill(
+                buf, words, i, domain, text, lowercaser, context, decisions, n_words, n_capitals, features, queue,
+                of_network,
             )  # fmt: skip
-            own = [_WORD if text.labels[i] else _LETTERS] * MAX_WORD_FEATURES
-            names = _FIRST if decided == _SETTLED else (*_NEIGHBORS, *own, *_DECISIONS, _WORDS_AROUND)
-            for name, row in zip(names, out, strict=False):
+            for name, row in _rows(context, features, n, int(text.labels[i]), token, of_network[0]):
                 if row.any():
-                    of_word[_in_words(name, buf, words, i, begins)] += row
+                    of_word[_in_words(name, buf, words, i, begins)][-len(row) :] += row
         reasons.append(dict(of_word))
     return reasons
+
+
+def _rows(
+    context: Context,
+    features: npt.NDArray[np.uint32],
+    n_own: int,
+    label: int,
+    token: np.void,
+    of_network: npt.NDArray[np.float32],
+) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    """Yield the name of each feature of a word, and what it contributes to the scores of the shapes, of which LOWER may
+    be left out. The arguments are those of `_fill`."""
+    scale1, scale2, scale_first = map(np.float32, context.scales)
+    first = weights_of(context.first_pass, features[:N_FIRST_FEATURES])
+    if UNSEEN < token["shape_evidence"] < BEGIN and _lead(scale_first * first.sum(0)) >= FIRST_PASS_LEAD:
+        yield from zip(FIRST_FEATURES, scale_first * first, strict=True)
+        return
+    stage1 = weights_of(context.stage1, features[N_FIRST_FEATURES:_DECIDED])
+    stage1[N_NEIGHBOR_FEATURES + n_own :] = 0
+    if n_own == 0:
+        stage1[N_NEIGHBOR_FEATURES] = context.words["scores"][label]
+    names = (*NEIGHBOR_FEATURES, *[OWN_WORD if label else OWN_LETTERS] * MAX_WORD_FEATURES)
+    is_certain = _lead(scale1 * stage1.sum(0)) >= STAGE1_LEAD
+    of_stage1 = scale1 * stage1 * np.float32(1 if is_certain else PRIOR_WEIGHT)
+    yield from zip(names, of_stage1, strict=True)
+    if not is_certain:
+        of_decisions = scale2 * weights_of(context.stage2, features[_DECIDED:])
+        yield from zip(DECISION_FEATURES, of_decisions, strict=True)
+        if _lead(of_stage1.sum(0) + of_decisions.sum(0)) < STAGE2_LEAD and token["position"] > 0:
+            yield "all words around it", of_network
 
 
 def _in_words(name: str, buf: npt.NDArray[np.uint8], words: Words, i: int, begins: npt.NDArray[np.bool_]) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context.context_model import ROWS_PER_SLOT
+from capfst.context.context_model import NO_OWNERS, owned
 from capfst.context.domains import likeliest_domain, own_language
 from capfst.context.features import (
     BLOCK,
@@ -79,7 +79,7 @@ from capfst.context.lexicon import (
     evidence_of,
 )
 from capfst.context.network import gets_network
-from capfst.kernels import allocating, count_ones, inner
+from capfst.kernels import allocating, inner
 from capfst.kernels.types import (
     BoolArray,
     F32Matrix,
@@ -138,8 +138,7 @@ class Base(NamedTuple):
     words: F32Matrix  # [words, 2 N_SHAPES], a row as in Tables: of stage 1, for each word
 
 
-_NO_OWNERS = np.empty(0, np.uint8)
-NO_BASE = Base(_NO_OWNERS, _NO_OWNERS, _NO_OWNERS, np.empty((0, _ROW), np.float32))
+NO_BASE = Base(NO_OWNERS, NO_OWNERS, NO_OWNERS, np.empty((0, _ROW), np.float32))
 
 
 class _Examples(NamedTuple):
@@ -218,21 +217,6 @@ def add_scores(table: WeightTable, features: Features, n: i64, z: Scores) -> Non
         row = i64(features[i] & mask)
         for k in range(N_SHAPES):
             z[k] += table[row, k]
-
-
-@inner
-def owned(owners: U8Array, features: U32Array, n: i64) -> i64:
-    """Keep, in place, those of n features that own their row, and return their number. Without owners, all do."""
-    if owners.size == 0:
-        return n
-    mask, bits = u32(owners.size - 1), u32(count_ones(owners.size - 1))
-    kept = 0
-    for i in range(n):
-        feature = features[i]
-        number = u32(feature >> bits & u32(ROWS_PER_SLOT - 1))
-        features[kept] = feature
-        kept += i64(owners[feature & mask] == number + u32(1))
-    return kept
 
 
 @inner

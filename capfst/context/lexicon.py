@@ -53,7 +53,7 @@ ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
 CountTable = TypeVar("CountTable", I32Matrix, I64Matrix)
 
 
-NO_MARKS = np.zeros(0, np.uint8)
+NO_MARKS = NOT_LISTED = np.zeros(0, np.uint8)
 
 
 class Lexicon(NamedTuple):
@@ -70,7 +70,7 @@ class Lexicon(NamedTuple):
     language_log_odds: I8Matrix  # [words, languages]; [words, 0] if there is only one
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
     """[languages, words, N_SHAPES]: the shape counts in each language, if there are several."""
-    listed: U8Array = np.zeros(0, np.uint8)
+    listed: U8Array = NOT_LISTED
     """[words]: the shape evidence that word lists give to words that the corpus lacks; [0]: there are no such lists."""
     language_listed: U8Matrix = np.zeros((0, 0), np.uint8)
     """[languages, words]: the same, by lists of each language."""
@@ -194,6 +194,19 @@ def evidence_of(counts: ShapeCounts, listed: U8Array, word: i64) -> i64:
     """Return the shape evidence of a word's counts, or if all are 0 that of word lists. listed: as in Lexicon."""
     evidence = shape_evidence(counts)
     return i64(listed[word]) if evidence == UNSEEN and listed.size else evidence
+
+
+@kernel
+def _fill_evidence(counts: I64Matrix, listed: U8Array, evidence: U8Array) -> None:
+    for word in range(evidence.size):
+        evidence[word] = evidence_of(counts[word], listed, word)
+
+
+def word_evidence(counts: npt.NDArray[np.int64], listed: npt.NDArray[np.uint8] = NOT_LISTED) -> npt.NDArray[np.uint8]:
+    """Return `evidence_of` of all words. counts: [words, N_SHAPES]."""
+    evidence = np.empty(len(counts), np.uint8)
+    _fill_evidence(counts, listed, evidence)
+    return evidence
 
 
 def evidence_parts(evidence: int) -> tuple[int, int, int]:

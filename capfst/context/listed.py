@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context.lexicon import LISTED, N_TRUSTED, TRUST, UNSEEN, Lexicon, shape_evidence
+from capfst.context.lexicon import LISTED, N_TRUSTED, TRUST, UNSEEN, Lexicon, word_evidence
 from capfst.corpus.vocabulary import Frequencies
-from capfst.kernels import kernel
-from capfst.kernels.types import I64Matrix, U8Array
 
 _RARE = 20
 """Most occurrences of a word of the corpus by which lists are judged."""
@@ -49,8 +47,7 @@ def _log_probabilities(each: Frequencies, lexicon: Lexicon, corpus: npt.NDArray)
     has_case = lexicon.shapes[each.labels] != Shape.CASELESS
     labels = each.labels[has_case]
     np.add.at(counts, (lexicon.word_of[labels], lexicon.shapes[labels]), each.occurrences[has_case])
-    evidence = np.empty(len(counts), np.uint8)
-    _fill_evidence(counts, evidence)
+    evidence = word_evidence(counts)
     rare = corpus.sum(1) <= _RARE
     n = np.zeros((256, N_SHAPES))
     for shape in range(N_SHAPES):
@@ -61,12 +58,6 @@ def _log_probabilities(each: Frequencies, lexicon: Lexicon, corpus: npt.NDArray)
     log_p = np.zeros_like(n, np.float32)
     log_p[said] = np.log(n[said] / n[said].sum(1, keepdims=True))
     return log_p[evidence]
-
-
-@kernel
-def _fill_evidence(counts: I64Matrix, evidence: U8Array) -> None:
-    for word in range(evidence.size):
-        evidence[word] = shape_evidence(counts[word])
 
 
 def _evidence(log_p: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:

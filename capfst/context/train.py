@@ -159,7 +159,9 @@ def fit(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
     word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
-    lexicon = with_lists(_with_counts(lexicon, corpus, sources, languages, word_lists), frequencies)
+    counts = corpus.shape_counts(lexicon.word_of, lexicon.shapes)
+    of_languages = count_by_language(lexicon, counts, sources, languages, word_lists)
+    lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), frequencies)
     if known is None:
         lexicon = _with_embeddings(lexicon, totals)
     learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
@@ -231,29 +233,23 @@ def _lexicon(
     return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, marks=marks)
 
 
-def _with_counts(
+def count_by_language(
     lexicon: Lexicon,
-    corpus: LabeledCorpus,
+    counts: npt.NDArray[np.int64],
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     word_lists: list[npt.NDArray[np.uint32]],
-) -> Lexicon:
-    """Return the lexicon with the shape counts of the corpus and of the word lists; if there are several languages,
-    also with those of each language, from the sources that are learned from."""
-    counting = lexicon.word_of, lexicon.shapes
-    counts = corpus.shape_counts(*counting)
-    several = lexicon.n_languages > 0
+) -> npt.NDArray[np.int32]:
+    """Add the word lists to the shape counts of a corpus, in place. Return the shape counts of each language, if there
+    are several, from the sources that are learned from and from its word lists."""
     of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
-    if several:
-        for language, labels in zip(languages, sources, strict=True):
-            of_languages[language] += shape_counts(labels, *counting).astype(np.int32)
+    for language, labels in zip(languages.tolist(), sources, strict=True) if len(of_languages) else ():
+        add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
     for language, entries in enumerate(word_lists):
         forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
-        indices = lexicon.word_of[forms], lexicon.shapes[forms]
-        np.add.at(counts, indices, 1)
-        if several:
-            np.add.at(of_languages[language], indices, 1)
-    return lexicon._replace(shape_counts=counts, language_counts=of_languages)
+        for table in (counts, *of_languages[language : language + 1]):
+            np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
+    return of_languages
 
 
 def _with_embeddings(lexicon: Lexicon, totals: npt.NDArray[np.float64]) -> Lexicon:

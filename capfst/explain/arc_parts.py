@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import CasingCosts, Copies, Words
+from capfst.explain.paths import Arc
 from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
 from capfst.text.tokenizer import NEWLINE
@@ -43,11 +44,11 @@ class CasingTable(NamedTuple):
         ends = np.cumsum(words.n_forms, dtype=np.int64)
         return cls(words.n_forms.tolist(), (ends - words.n_forms).tolist())
 
-    def casing(self, word: int, form: int, shape: int) -> int:
+    def casing(self, arc: Arc, shape: int) -> int:
         """Return the index of a casing; of form 0 in a shape, N_SHAPES being the form itself."""
-        if form == 0:
-            return (N_SHAPES + 1) * word + shape
-        return (N_SHAPES + 1) * len(self.n_forms) + self.first_arcs[word] + form
+        if arc.form == 0:
+            return (N_SHAPES + 1) * arc.word + shape
+        return (N_SHAPES + 1) * len(self.n_forms) + self.first_arcs[arc.word] + arc.form
 
     def rows(self, costs: Costs) -> Costs:
         """Return the costs by shape, [n, N_SHAPES + 1]."""

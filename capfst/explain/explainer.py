@@ -31,7 +31,7 @@ from capfst.explain.explanation import (
     Parts,
     Reason,
 )
-from capfst.explain.paths import Arc, Lattice
+from capfst.explain.paths import Arc, Paths
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Buffer, Pipeline
@@ -74,7 +74,7 @@ def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
 class _Casing(NamedTuple):
     """A casing of one word on a path: an arc of the lattice, and, of the most frequent form, the shape."""
 
-    arc: int
+    arc: Arc
     shape: int
 
 
@@ -93,16 +93,11 @@ class _Explainer:
         of_casings = casing_costs(words, costs)
         self.rows = self.table.rows(of_casings)
         self.shapes = self._cheapest_shapes()
-        of_forms = [[0.0] * max(1, n) for n in self.table.n_forms]
-        if costs.arc_costs is not None:
-            for of_word, n, first in zip(of_forms, self.table.n_forms, self.table.first_arcs, strict=True):
-                of_word[:n] = costs.arc_costs[first : first + n].tolist()
-        sentence_case = pipeline.options.sentence_case
         passes = None
-        if sentence_case:
+        if pipeline.options.sentence_case:
             language = pipeline.loaded.model.symbols.language
-            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages).tolist()
-        self.lattice = Lattice(words, of_forms, passes, self.lm, pipeline.engine.starts)
+            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
+        self.paths = Paths(words, costs.arc_costs, passes, pipeline.engine, self.lm.unknown)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))
             for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.tokens)
@@ -128,37 +123,31 @@ class _Explainer:
         start, end = self.text.offsets(np.array([self.line.words.starts[word], self.line.words.ends[word]]))
         return _str(self.text.given[start:end].tobytes())
 
-    def casings(self, path: list[int]) -> list[_Casing]:
+    def casings(self, path: list[Arc]) -> list[_Casing]:
         """Return the casings on a part of a path, given its arcs."""
-        arcs = [self.lattice.arcs[number] for number in path]
-        shapes = (self.shapes[self.lattice.nodes[arc.source].position] if arc.form == 0 else N_SHAPES for arc in arcs)
-        return list(map(_Casing, path, shapes))
+        return [_Casing(arc, self.shapes[arc.word] if arc.form == 0 else N_SHAPES) for arc in path]
 
     def casings_of(self, word: int) -> Iterator[tuple[str, float, _Casing]]:
         """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
-        sentence_case = self.pipeline.options.sentence_case
         row, has_shapes = self.rows[word].tolist(), self.line.costs.options is not None
-        for number in range(self.lattice.first_arcs[word], self.lattice.first_arcs[word + 1]):
-            arc, cost = self.lattice.arcs[number], self.scale * self.lattice.through[number]
-            is_first = sentence_case and self.lattice.nodes[arc.source].is_first
+        for arc in self.paths.arcs_of(word):
+            cost = self.scale * arc.through
             for shape in range(N_SHAPES + 1) if arc.form == 0 else (N_SHAPES,):
                 more = row[shape] - row[self.shapes[word]] if arc.form == 0 else 0.0
                 if cost + more < np.inf:
-                    text = self.texts[arc.form, shape if arc.form == 0 and has_shapes else None, is_first][word]
-                    yield text, cost + more, _Casing(number, shape)
+                    text = self.texts[arc.form, shape if arc.form == 0 and has_shapes else None, arc.is_first][word]
+                    yield text, cost + more, _Casing(arc, shape)
 
-    def word_parts(self, word: int, casing: _Casing) -> Parts:
+    def word_parts(self, casing: _Casing) -> Parts:
         """Return the parts of the cost of a casing of a word."""
-        arc = self.lattice.arcs[casing.arc]
-        index = self.table.casing(word, arc.form, casing.shape)
-        of_path = self._of_arcs([arc], 0.0)
-        return of_path | {part: float(costs[index]) for part, costs in self.parts.items()}
+        of_path = self._of_arcs([casing.arc], 0.0)
+        return of_path | {part: float(costs[self.table.casing(*casing)]) for part, costs in self.parts.items()}
 
-    def path_parts(self, casings: list[_Casing], begin: int = 0) -> Parts:
-        """Return the parts of the cost of a path, or of a part of it from a word on."""
-        arcs = [self.lattice.arcs[casing.arc] for casing in casings]
-        indices = [self.table.casing(begin + i, arc.form, casings[i].shape) for i, arc in enumerate(arcs)]
-        of_path = self._of_arcs(arcs, self.end(casings) if begin + len(casings) == len(self.shapes) else 0.0)
+    def path_parts(self, casings: list[_Casing]) -> Parts:
+        """Return the parts of the cost of a path, or of a part of it."""
+        indices = [self.table.casing(*casing) for casing in casings]
+        is_end = not casings or casings[-1].arc.word + 1 == len(self.shapes)
+        of_path = self._of_arcs([casing.arc for casing in casings], self.end(casings) if is_end else 0.0)
         return of_path | {part: math.fsum(costs[indices]) for part, costs in self.parts.items()}
 
     def _of_arcs(self, arcs: list[Arc], end: float) -> Parts:
@@ -171,35 +160,32 @@ class _Explainer:
 
     def end(self, casings: list[_Casing]) -> float:
         """Return the cost of the end of the line after a path."""
-        return self.lattice.finals[self.lattice.arcs[casings[-1].arc].target if casings else 0]
+        return self.paths.ends[casings[-1].arc.target if casings else 0]
 
-    def spell(self, path: LabelPath, casings: list[_Casing], begin: int) -> str:
-        """Return the line as it is written with these casings from a word on, and as on the path elsewhere."""
+    def spell(self, path: LabelPath, casings: list[_Casing]) -> str:
+        """Return the line as it is written with these casings, and as on the path elsewhere."""
         labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
         if shapes is not None:
             shapes = np.where(np.array(self.shapes) == N_SHAPES, AS_FORM, self.shapes).astype(np.uint8)
-        for word, casing in enumerate(casings, begin):
-            arc = self.lattice.arcs[casing.arc]
-            if self.table.n_forms[word]:
-                labels[word] = self.lattice.label(word, arc.form)
-            if word + 1 < len(begins):
-                begins[word + 1] = arc.ends
+        for arc, shape in casings:
+            if self.table.n_forms[arc.word]:
+                labels[arc.word] = arc.label
+            if arc.word + 1 < len(begins):
+                begins[arc.word + 1] = arc.ends
             if shapes is not None:
-                shapes[word] = AS_FORM if casing.shape == N_SHAPES else casing.shape
+                shapes[arc.word] = AS_FORM if shape == N_SHAPES else shape
         return _str(self._written(LabelPath(labels, begins), shapes).tobytes())
 
-    def history(self, arcs: Iterable[int], n: int) -> list[str]:
+    def history(self, arcs: Iterable[Arc], n: int) -> list[str]:
         """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
         starts, words = self.pipeline.engine.starts, list[str]()
         start = starts.line
-        for number in arcs:
-            arc = self.lattice.arcs[number]
+        for arc in arcs:
             if arc.ends:
                 start = starts.sentence
             if arc.ends or len(words) >= n:
                 break
-            label = self.lattice.label(self.lattice.nodes[arc.source].position, arc.form)
-            words.insert(0, self.lm.model.symbols[label])
+            words.insert(0, self.lm.model.symbols[arc.label])
         words = [*self._start(start), *words]
         return words[len(words) - n :]
 
@@ -211,29 +197,28 @@ class _Explainer:
 
     def ngram(self, casings: list[_Casing]) -> NGram:
         """Return the n-gram by which the LM reads the last word of a path."""
-        arc = self.lattice.arcs[casings[-1].arc]
-        node, label = self.lattice.nodes[arc.source], self.lattice.label(len(casings) - 1, arc.form)
-        costs = self.lm.costs(node.state, label)
-        n = self.lm.context(node.state) - len(costs) + 1
+        arc = casings[-1].arc
+        state = self.paths.states[arc.source]
+        costs = self.lm.costs(state, arc.label)
+        n = self.lm.context(state) - len(costs) + 1
         before = (casing.arc for casing in reversed(casings[:-1]))
-        words = (*self.history(before, n), self.lm.model.symbols[label])
+        words = (*self.history(before, n), self.lm.model.symbols[arc.label])
         return NGram(words, len(costs) - 1, self.scale * sum(costs))
 
-    def reasons(self, word: int, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
+    def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""
         context = self.pipeline.context
         sums: dict[str, float] = {}
-        for each, sign in ((casing, 1), (other, -1)):
-            form = self.lattice.arcs[each.arc].form
-            is_known, is_unseen = self.table.n_forms[word] > 0, form == 0 and each.shape < N_SHAPES
-            label = self.lattice.label(word, form)
+        for (arc, shape), sign in ((casing, 1), (other, -1)):
+            index, is_unseen = self.table.casing(arc, shape), arc.form == 0 and shape < N_SHAPES
             assert context is not None
-            shape = each.shape if is_unseen else int(context.shapes[label])
-            if not self.in_context[self.table.casing(word, form, each.shape)] or shape == Shape.CASELESS:
+            shape = shape if is_unseen else int(context.shapes[arc.label])
+            if not self.in_context[index] or shape == Shape.CASELESS:
                 return ()
             costs = {name: -SCALE * float(row[shape]) for name, row in found.items()}
             costs[_LOWER] = SCALE * LOWER_PENALTY if shape == Shape.LOWER else 0.0
-            costs[_UNSEEN] = float(context.words["unseen_penalty"][label]) if is_known and is_unseen else 0.0
+            if is_unseen and self.table.n_forms[arc.word]:
+                costs[_UNSEEN] = float(context.words["unseen_penalty"][arc.label])
             for name, cost in costs.items():
                 sums[name] = sums.get(name, 0.0) + sign * cost
         ordered = sorted(sums.items(), key=lambda item: -abs(item[1]))
@@ -244,10 +229,10 @@ class _Explainer:
     ) -> Iterator[tuple[ExplainedForm, ...]]:
         """Yield the casings of each word that competed, given the best path and its words, and the reasons of the
         context model."""
-        nodes = {0, *(self.lattice.arcs[casing.arc].target for casing in best)}
+        nodes = {0, *(casing.arc.target for casing in best)}
         for word, text in enumerate(texts):
             cheapest = {text: (0.0, best[word])}
-            least = self.scale * self.lattice.through[best[word].arc]
+            least = self.scale * best[word].arc.through
             for written, cost, casing in self.casings_of(word):
                 if written != text and (written not in cheapest or cost - least < cheapest[written][0]):
                     cheapest[written] = max(0.0, cost - least), casing
@@ -255,21 +240,18 @@ class _Explainer:
             others = [casing for _, (_, casing) in ordered]
             forms = []
             for written, (margin, casing) in ordered:
-                begin, detour = word, [casing]
-                if written != text:
-                    arcs = self.lattice.detour(casing.arc, nodes)
-                    begin, detour = word - arcs.index(casing.arc), self.casings(arcs)
-                    detour[word - begin] = casing
-                of_best = self.path_parts(best[begin : begin + len(detour)], begin)
-                parts = self.path_parts(detour, begin)
+                arcs = [casing.arc] if written == text else self.paths.detour(casing.arc, nodes)
+                begin, detour = arcs[0].word, self.casings(arcs)
+                detour[word - begin] = casing
+                of_best, parts = self.path_parts(best[begin : begin + len(detour)]), self.path_parts(detour)
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
                     ExplainedForm(
-                        written, margin, self.word_parts(word, casing),
+                        written, margin, self.word_parts(casing),
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
-                        self.reasons(word, casing, other, found[word]) if found else (),
-                        self.spell(path, detour, begin),
+                        self.reasons(casing, other, found[word]) if found else (),
+                        self.spell(path, detour),
                     )
                 )  # fmt: skip
             yield tuple(forms)
@@ -293,7 +275,7 @@ class _Explainer:
         states: list[str] = []
         numbers: dict[int, int] = {}
         on_best = set(best)
-        least = self.scale * self.lattice.through[best[0].arc] if best else 0.0
+        least = self.scale * best[0].arc.through if best else 0.0
 
         def number_of(node: int) -> int:
             if node not in numbers:
@@ -306,18 +288,18 @@ class _Explainer:
             for text, cost, casing in self.casings_of(word):
                 margin = max(0.0, cost - least)
                 if margin <= _DRAWN or casing in on_best:
-                    arc = self.lattice.arcs[casing.arc]
+                    arc = casing.arc
                     arcs.append(
                         LatticeArc(
                             number_of(arc.source), number_of(arc.target), given, text, arc.ends,
-                            sum(self.word_parts(word, casing).values()), margin, casing in on_best,
+                            sum(self.word_parts(casing).values()), margin, casing in on_best,
                         )
                     )  # fmt: skip
         return tuple(states), tuple(arcs)
 
     def _name(self, node: int) -> str:
         """Return the words by which the LM goes on from a node."""
-        return " ".join(self.history(self.lattice.backwards(node), self.lm.context(self.lattice.nodes[node].state)))
+        return " ".join(self.history(self.paths.backwards(node), self.lm.context(self.paths.states[node])))
 
 
 def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Explanation:
@@ -335,7 +317,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
     for casing, (cost, path) in pipeline.nbest_paths(explainer.text, words, line.costs, n).items():
         if cost == math.inf:
             raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
-        arcs = explainer.casings(explainer.lattice.path_of(path))
+        arcs = explainer.casings(explainer.paths.path_of(path))
         parts = explainer.path_parts(arcs)
         parts[LM] += start
         casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))

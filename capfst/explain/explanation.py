@@ -10,8 +10,8 @@ from typing import Any
 from capfst.exceptions import CapfstError, quantity
 
 Parts = dict[str, float]
-"""Costs by part, of those that the options use: `lm`, `gap`, `context`, `position`, `names`, `spelling`, `document`,
-`input`, `source`, `units` and `words`."""
+"""Costs by part, of those that the options use: `lm`, `gap`, `context`, `spelling`, `document`, `input`, `source`,
+`units` and `words`."""
 
 
 @dataclass(frozen=True)

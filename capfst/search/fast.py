@@ -4,8 +4,7 @@ In: the words of a buffer with the labels of their surface forms (casing/transdu
 word its label on the best path. The paths and costs are those of `openfst.py`, but no FST is built.
 
 Each chunk of words takes two steps: `compose` (lattice.py) finds the LM states that some casing of the words leads to,
-and their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. `nbest.py` finds the n best paths of
-a line, and the best path through each form.
+and their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. line.py has all paths of a line.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ import numpy.typing as npt
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
-from capfst.search.lattice import IRREGULAR, Lattice
+from capfst.search.line import LineLattice, best_paths, line_lattice
 from capfst.search.lookup import LookupTables, lookup_tables
-from capfst.search.nbest import best_paths, line_lattice, max_marginals
 from capfst.search.viterbi import Choices, choose, search
 
 CHUNK = 96
@@ -30,14 +28,14 @@ CHUNK = 96
 class Engine:
     """Find the best paths of texts (protocol.py)."""
 
-    def __init__(self, lm: LanguageModel, starts: Starts) -> None:
+    def __init__(self, lm: LanguageModel, starts: Starts, tables: LookupTables | None = None) -> None:
         self.path = lm.model.path
         self.starts = starts
         self.unknown = lm.unknown
-        self.tables = lookup_tables(lm.model)
+        self.tables = tables or lookup_tables(lm.model)
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
-        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
+        choices, path = choose(words, arc_costs, self.unknown)
         # Without costs, hardly any run of words is without a choice.
         self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
         return path
@@ -45,7 +43,7 @@ class Engine:
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
+        choices, path = choose(words, arc_costs, self.unknown)
         return path, self._search(words, choices, -1, path, chunk)
 
     def _search(
@@ -59,24 +57,17 @@ class Engine:
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
-        lattice = self._lattice(words, arc_costs)
-        costs, labels, begins = best_paths(words, *lattice, min(n, n_paths))
         forms = np.where(words.n_forms, words.first_labels, 0)
         most_frequent = LabelPath(forms, words.may_begin & (words.begin_odds == np.inf))
-        return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [(np.inf, most_frequent)]
+        return best_paths(self.line(words, arc_costs), words, min(n, n_paths)) or [(np.inf, most_frequent)]
 
-    def marginals(
-        self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
-    ) -> npt.NDArray[np.float64]:
-        costs: npt.NDArray[np.float64] = max_marginals(words, stays_first, *self._lattice(words, arc_costs))
-        return costs
-
-    def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Lattice, LookupTables, Starts, int]:
-        choices, _ = choose(words, arc_costs, self.unknown, leave_out=False)
-        lattice, n_nodes = line_lattice(words, choices, self.starts, self.tables)
-        if n_nodes == IRREGULAR:
+    def line(
+        self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
+    ) -> LineLattice:
+        lattice = line_lattice(words, arc_costs, stays_first, self.unknown, self.starts, self.tables)
+        if lattice is None:
             raise self._irregular()
-        return lattice, self.tables, self.starts, n_nodes
+        return lattice
 
     def _irregular(self) -> ModelError:
         return ModelError(

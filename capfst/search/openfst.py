@@ -28,7 +28,11 @@ import pynini
 from pywrapfst import Arc
 
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
+from capfst.forks import cached
 from capfst.lm.query import LanguageModel, Starts
+from capfst.search import fast
+from capfst.search.line import LineLattice
+from capfst.search.lookup import LookupTables, lookup_tables
 from capfst.text.tokenizer import NEWLINE
 
 BOUNDARY = (1 << 31) - 1
@@ -248,28 +252,15 @@ class Engine:
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         return self._best_paths(words, slice(None), arc_costs, n)
 
-    def marginals(
-        self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
-    ) -> npt.NDArray[np.float64]:
-        ranges, gaps = self.ranges(words, slice(None)), _gaps(words, slice(None))
-        # Even at cost 0, W restricts this word to one form: T also has its other forms if the word occurs elsewhere.
-        free = [[0.0] * len(forms) for forms in ranges]
-        costs = free if arc_costs is None else self._costs(words, slice(None), arc_costs)
-        least: tuple[list[float], list[float]] = [], []
-        for i, forms in enumerate(ranges):
-            first = i
-            while first > 0 and stays_first[first - 1]:
-                first -= 1
-            inside = [*gaps[:first], *((goes_on, np.inf) for goes_on, _ in gaps[first : i + 1]), *gaps[i + 1 :]]
-            at_start = [[*gaps[:j], (np.inf, gaps[j][1]), *gaps[j + 1 :]] for j in range(first, i + 1)]
-            cases = ([], [gaps]) if first == 0 else ([inside], at_start)
-            for k, form in enumerate(forms):
-                only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
-                costs_of_only = [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
-                for of_case, variants in zip(least, cases, strict=True):
-                    line_costs = (best_paths(self.lm, self.starts, only, v, 1, costs_of_only)[0][0] for v in variants)
-                    of_case.append(min(line_costs, default=np.inf))
-        return np.array(least)
+    def line(
+        self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
+    ) -> LineLattice:
+        return fast.Engine(self.lm, self.starts, self._tables).line(words, arc_costs, stays_first)
+
+    @cached
+    def _tables(self) -> LookupTables:
+        """The tables of the other engine, which lists the lattice of a line."""
+        return lookup_tables(self.lm.model)
 
     def _best_paths(self, words: Words, line: slice, arc_costs: ArcCosts | None, n: int = 1) -> list[Casing]:
         costs = None if arc_costs is None else self._costs(words, line, arc_costs)

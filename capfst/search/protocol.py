@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.lm.query import Starts
+from capfst.search.line import LineLattice
 
 
 class Engine(Protocol):
@@ -30,12 +31,8 @@ class Engine(Protocol):
         """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first; if no casing has a
         finite cost, the most frequent forms, at the cost +inf."""
 
-    def marginals(
-        self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
-    ) -> npt.NDArray[np.float64]:
-        """Return float64[2, forms]: the cost of the cheapest path of a line through each form of each word, where the
-        word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An OOV word has
-        one form.
-
-        stays_first: bool[n], whether the next word is the first of a sentence if this one is.
-        """
+    def line(
+        self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
+    ) -> LineLattice:
+        """Return the lattice of one line. stays_first: bool[n], whether the next word is the first of a sentence if
+        this one is; None: that does not matter."""

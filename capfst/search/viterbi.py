@@ -205,21 +205,20 @@ class Choices(NamedTuple):
 
 
 @kernel
-def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) -> None:
-    """Fill `choices` with all forms, or, with leave_out, without the leading and trailing forms of infinite cost; fill
-    `path` with the first form of each word."""
+def _choose(words: Words, choices: Choices, path: LabelPath) -> None:
+    """Fill `choices` with the forms, without the leading and trailing ones of infinite cost; fill `path` with the first
+    form of each word."""
     costs = choices.arc_costs
     offset = 0
     for i in range(words.n_forms.size):
         n_forms = i64(words.n_forms[i])
-        low, high = 0, n_forms
-        if leave_out and n_forms <= FEW and offset + FEW <= costs.size:  # no loop: nearly all words
+        if n_forms <= FEW and offset + FEW <= costs.size:  # no loop: nearly all words
             has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
             has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
             low = 0 if has0 else 1 if has1 else 2 if has2 else 3
             high = 4 if has3 else 3 if has2 else 2 if has1 else 1
             low = low if low < high else 0
-        elif leave_out:
+        else:
             low, high = n_forms, 0
             for k in range(n_forms):
                 is_finite = costs[offset + k] < np.inf
@@ -235,16 +234,15 @@ def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) ->
         offset += n_forms
 
 
-def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> tuple[Choices, LabelPath]:
-    """Return the choices of the words: all forms, or, with leave_out, only those that may be on a path of finite cost.
-    Also return a path to fill in. With costs, it already has the first form of each word, because the search may then
-    skip words."""
+def choose(words: Words, arc_costs: ArcCosts | None, unknown: int) -> tuple[Choices, LabelPath]:
+    """Return the choices of the words, all forms that may be on a path of finite cost, and a path to fill in. With
+    costs, it already has the first form of each word, because the search may then skip words."""
     n = len(words.n_forms)
     path = LabelPath(np.zeros(n, np.uint32), np.zeros(n, np.bool_))
     if arc_costs is None:
         return Choices(words.first_labels, words.n_forms, np.empty(0, np.int64), np.empty(0, np.float32), unknown), path
     choices = Choices(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.int64), arc_costs, unknown)
-    _choose(words, leave_out, choices, path)
+    _choose(words, choices, path)
     return choices, path
 
 

@@ -14,12 +14,13 @@ from support.translations import bitext
 from capfst.bilingual.candidates import CLASSIFIER, LM, N_ALL
 from capfst.bilingual.classifier import learn_classifier
 from capfst.bilingual.crf import ProblemCollector, fit, learn, negative_log_likelihood, prior_mean
-from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
+from capfst.bilingual.forward_backward import forward_backward
 from capfst.casing import encode
 from capfst.io.alignments import Block
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, f64, i64
 from capfst.recaser import Recaser, load
+from capfst.search.line import Edges
 from capfst.training.bilingual import _features
 
 WORDS = ["it", "us", "i", "new", "oov", ".", "p.m.", "don"]
@@ -67,9 +68,9 @@ def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, lin
             expected += weight * cost if weight else 0
             for k, label in enumerate(labels):
                 of_arcs[first[k] + label - ranges[k][0]] += weight
-    edges, n_nodes = line_edges(words, lm.unknown, starts, recaser.pipeline.engine.tables)
+    edges, _, begins, _, _ = recaser.pipeline.engine.line(words)
     posteriors = np.zeros(first[-1])
-    log_z, mean = summed(Edges(*edges), n_nodes, lm_weight, scores, posteriors)
+    log_z, mean = summed(edges, len(begins) - 1, lm_weight, scores, posteriors)
     if total == 0:
         assert log_z == -math.inf
         return

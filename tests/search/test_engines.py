@@ -15,6 +15,7 @@ import capfst
 from capfst.casing.first_words import openings
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
+from capfst.search.line import max_marginals
 from capfst.text.tokenizer import NEWLINE
 
 WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!", "p.m.", '"']
@@ -195,26 +196,14 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
         ]
         for wanted in (False, True)
     ]
-    slow = Recaser(recaser.model, engine="openfst")
-    for engine in (recaser.pipeline.engine, slow.pipeline.engine):
-        found = engine.marginals(words, stays_first, weights)
-        for costs, costs_expected in zip(found, expected, strict=True):
-            assert costs.tolist() == pytest.approx(costs_expected, rel=1e-9, abs=1e-9)
+    found = max_marginals(recaser.pipeline.engine.line(words, weights, stays_first), words)
+    for costs, costs_expected in zip(found, expected, strict=True):
+        assert costs.tolist() == pytest.approx(costs_expected, rel=1e-9, abs=1e-9)
 
 
 def is_first(begins: list[bool], stays_first: npt.NDArray[np.bool_], i: int) -> bool:
     """Return whether word i is the first of a sentence, possibly after a quote."""
     return i == 0 or begins[i] or (bool(stays_first[i - 1]) and is_first(begins, stays_first, i - 1))
-
-
-def test_marginals_of_a_repeated_word(folder):
-    model = random_model(random.Random(3), order=2, forms=len(FORMS), ngrams=100).save(folder / "t.fst")
-    fast, slow = (Recaser(model, engine=engine).pipeline.engine for engine in ("fast", "openfst"))
-    for line in ("mcdonald mcdonald", "it us it us it"):
-        words = words_of(Recaser(model), line)
-        stays_first = np.zeros(len(words.starts), np.bool_)
-        for costs, others in zip(slow.marginals(words, stays_first), fast.marginals(words, stays_first), strict=True):
-            assert costs.tolist() == pytest.approx(others.tolist(), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=50)
