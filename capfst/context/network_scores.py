@@ -54,7 +54,8 @@ class Queue(NamedTuple):
     inputs: I16Matrix  # [TILE_ROWS, _N_ALL]: of the words of a tile
     sums: I32Array  # [N_HIDDEN / SHORT_COLUMNS · TILE_ROWS · SHORT_COLUMNS]: of products
     hidden: F32Array  # [N_HIDDEN]
-    near: I64Array  # [2]: the first of the tokens whose embeddings are in `total`, and the one after the last
+    near: I64Array  # [3]: the first of the tokens whose embeddings are in `total`, the one after the last, and the one
+    # that these are around
     total: I16Array  # [N_INPUTS]
 
     @classmethod
@@ -66,7 +67,7 @@ class Queue(NamedTuple):
             np.zeros((TILE_ROWS, _N_ALL), np.int16),
             np.empty(N_HIDDEN * TILE_ROWS, np.int32),
             np.empty(N_HIDDEN, np.float32),
-            np.zeros(2, np.int64),
+            np.zeros(3, np.int64),
             np.empty(N_INPUTS, np.int16),
         )
 
@@ -82,7 +83,7 @@ def _move(tokens: TokenArray, t: i64, network: Network, queue: Queue) -> i64:
     """Move `near` and `total` on to the tokens of the same sentence up to SPAN from tokens[t], itself included; return
     their number."""
     begin, end = queue.near[0], queue.near[1]
-    if t >= end:
+    if t >= end or t < queue.near[2]:  # within a line, words that the LM lacks are queued first
         begin = t
         while t - begin < SPAN and tokens[begin - 1].shape_evidence != BEGIN:
             begin -= 1
@@ -95,7 +96,7 @@ def _move(tokens: TokenArray, t: i64, network: Network, queue: Queue) -> i64:
     while end - t <= SPAN and tokens[end].shape_evidence != END:
         add_wide(network.embeddings, _row(tokens, end, network), i16(1), queue.total)
         end += 1
-    queue.near[0], queue.near[1] = begin, end
+    queue.near[0], queue.near[1], queue.near[2] = begin, end, t
     return end - begin
 
 
@@ -144,7 +145,7 @@ def add_network(
 ) -> None:
     """Add the network's scores of the first n words of the queue to log_p, whose row 0 is that of word `first`."""
     tile_size = TILE_ROWS * SHORT_COLUMNS
-    queue.near[0] = queue.near[1] = 0
+    queue.near[:] = 0
     fetched = 0
     for begin in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - begin)
