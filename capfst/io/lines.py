@@ -7,6 +7,7 @@ record that violates its format, or is not UTF-8, is malformed: it fails its fil
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ class LineRecord(NamedTuple):
     positions: list[slice]  # of the texts; empty if the record has none, or is malformed
     malformed: bool
     others: list[OtherTexts]  # of each text; empty if the texts are not translations
+    number: int  # of its first line
     key: str | None = None  # the value that it shares with the records of its document; None: it shares none
 
 
@@ -219,7 +221,7 @@ class LineFormat:
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}") from error
             found = [each for each in positions if each is not None] if None in positions else positions
-            yield LineRecord(line, found, malformed, others, key)  # type: ignore[arg-type]
+            yield LineRecord(line, found, malformed, others, number, key)  # type: ignore[arg-type]
 
     def _others(self, line: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
         """Return the other texts of each text of a record; MalformedError if they do not fit it."""
@@ -251,10 +253,11 @@ class LineFormat:
         positions: list[tuple[int, slice]] = []  # of the texts: index in `kept`, slice of that line
         others: list[OtherTexts] = []  # of the texts
         begins: list[bool] = []  # whether a document begins with the text
+        numbers: list[int] = []  # of the lines of the texts, from 0
         separates = self.by_document and self.record_is_document
         key_before: str | None = None
         size = n_records = n_malformed = 0  # size: characters of the lines with these texts
-        for line, found, malformed, its_others, key in self.line_records(block):
+        for line, found, malformed, its_others, line_number, key in self.line_records(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
@@ -267,18 +270,21 @@ class LineFormat:
                 others.append(its_others[number] if its_others else ())
                 begins.append(separates and start == 0 and (key is None or key != key_before))
                 positions.append((len(kept), part))
+                numbers.append(line_number - 1)
                 kept.append(line[start:end])
                 size += end - start
                 if size >= _LONG:
                     recased, more = self._recased(kept, positions, others, begins, recase)
                     output.append(recased)
+                    more = more.at(numbers.__getitem__)
                     # A piece that does not end its text is not counted as a line.
                     counts += more + RecaseCounts(lines=-(not is_whole))
-                    kept, positions, others, begins, size = [], [], [], [], 0
+                    kept, positions, others, begins, numbers, size = [], [], [], [], [], 0
             key_before = key
         recased, more = self._recased(kept, positions, others, begins, recase)
         output.append(recased)
-        return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
+        counts += more.at(numbers.__getitem__) + RecaseCounts(records=n_records, malformed=n_malformed)
+        return b"".join(output), counts
 
     def _recased(
         self,
@@ -288,7 +294,7 @@ class LineFormat:
         begins: list[bool],
         recase: Recase,
     ) -> tuple[bytes, RecaseCounts]:
-        """Return the lines with the texts at these positions recased."""
+        """Return the lines with the texts at these positions recased. The places of repair are numbers of texts."""
         values = [self.unescape(kept[i][part]).encode("utf-8", "surrogatepass") for i, part in positions]
         if self.markup != NONE:
             hidden = [hide_text(value, self.markup) for value in values]
@@ -330,17 +336,19 @@ def _pieces(line: str, positions: list[slice], longest: int) -> Iterator[tuple[i
 def _recase_values(
     values: list[bytes], others: list[OtherTexts], begins: list[bool], recase: Recase
 ) -> tuple[list[bytes], RecaseCounts]:
-    """Recase texts of any number of lines as one text, with a blank line before each that begins a document."""
+    """Recase texts of any number of lines as one text, with a blank line before each that begins a document. The places
+    of repair are numbers of texts."""
     if not values:
         return [], RecaseCounts()
     separated = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
     recased, counts = recase(b"\n".join([*separated, b""]), *joined_texts(others))
     text = bytes(recased)
     line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
-    split = []
+    split, ends = [], []  # ends: the last line of each text
     start, line = 0, -1
     for value, begin in zip(separated, begins, strict=True):
         line += value.count(b"\n") + 1
         split.append(text[start + begin : line_ends[line]])
         start = line_ends[line] + 1
-    return split, counts + RecaseCounts(lines=-sum(begins))
+        ends.append(line)
+    return split, counts.at(lambda line: bisect_left(ends, line)) + RecaseCounts(lines=-sum(begins))

@@ -190,6 +190,7 @@ class Parquet:
             for old, new in zip(piece.columns, recased, strict=True)
         ]
         keep = pc.invert(malformed) if malformed is not None and self.on_error == "drop" else None
+        counts = counts.at(lambda row: piece.row - 1 + row)
         counts += RecaseCounts(records=len(columns[0]), malformed=0 if malformed is None else malformed.true_count)
         return RecasedSlice(recased, keep, piece.row_group), counts
 
@@ -293,7 +294,12 @@ def _recase(
         recased, counts = recase(text, *joined_texts(list(compress(others, is_valid))))
         return recased
 
+    def row_of(line: int) -> int:
+        ends = np.cumsum(np.asarray(pc.count_substring(texts, "\n")) + 1)  # the line after each text
+        return int(np.flatnonzero(is_valid)[np.searchsorted(ends, line, "right")]) // width
+
     recased = recase_array(counted, texts)
+    counts = counts.at(row_of)
     if begins is not None:
         recased = pc.if_else(pa.array(blanks), pc.utf8_slice_codeunits(recased, 1), recased)
         counts += RecaseCounts(lines=-int(blanks.sum()))

@@ -7,9 +7,10 @@ pieces. All other characters of the file stay. If the pieces have times, its tex
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 from unicodedata import combining, normalize
@@ -57,19 +58,28 @@ NO_PAUSES = Pauses(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class SpokenText(bytes):
-    """Running text in UTF-8 whose pauses are known."""
+    """Running text in UTF-8 whose pauses are known, and where in the file its words are."""
 
-    def __new__(cls, text: bytes, pauses: Callable[[], Pauses]) -> SpokenText:
-        spoken = super().__new__(cls, text)
-        spoken._pauses = pauses
+    def __new__(cls, running: RunningText) -> SpokenText:
+        spoken = super().__new__(cls, running.text)
+        spoken._running = running
         return spoken
 
-    _pauses: Callable[[], Pauses]
+    _running: RunningText
 
     @property
     def pauses(self) -> Pauses:
         """The pauses in it, which few need, and which take some time to find."""
-        return self._pauses()
+        return self._running.pauses()
+
+    @property
+    def n_lines(self) -> int:
+        """The number of line ends of the part of the file."""
+        return self._running.data.count("\n")
+
+    def place(self, offset: int) -> tuple[int, float | None]:
+        """Return the line of the part of the file, from 0, and the time, in seconds, of a byte of the text."""
+        return self._running.place(offset)
 
 
 class Copy(NamedTuple):
@@ -93,6 +103,7 @@ class RunningText:
         escape: returns recased text as it is written, given the characters of its span.
         n_records: number of cues, lines or objects.
         times: returns the times of spans.
+        cue_times: returns the times of cues, between which the pauses do not count.
     """
 
     def __init__(
@@ -103,9 +114,11 @@ class RunningText:
         escape: Callable[[str, str], str] = _as_it_is,
         n_records: int = 0,
         times: Callable[[], Times] = dict,
+        cue_times: Callable[[], Times] = dict,
     ) -> None:
         self.data, self.n_records = data, n_records
-        self._spans, self._copies, self._escape, self._times = spans, list(copies), escape, times
+        self._spans, self._copies, self._escape = spans, list(copies), escape
+        self._times, self._cue_times = times, cue_times
         text = "".join([span.before + span.value for span in spans])
         self._text = f"{text}\n" if text else ""
 
@@ -117,9 +130,23 @@ class RunningText:
     @property
     def spoken(self) -> SpokenText:
         """The same, with its pauses."""
-        return SpokenText(self.text, self._pauses)
+        return SpokenText(self)
 
-    def _pauses(self) -> Pauses:
+    def place(self, offset: int) -> tuple[int, float | None]:
+        """Return the line, from 0, and the time, in seconds, of a byte of the running text."""
+        ends, starts, times = self._places
+        span = self._spans[min(bisect_right(ends, offset), len(ends) - 1)]
+        k = bisect_right(starts, span.start) - 1
+        return self.data.count("\n", 0, span.start), times[starts[k]][0] if k >= 0 else None
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int], Times]:
+        """The byte after each span of the running text; and the times, by where they begin in the file."""
+        ends = accumulate([len(_utf8(span.before + span.value)) for span in self._spans])
+        times = self._cue_times() or self._times()
+        return list(ends), sorted(times), times
+
+    def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
         times."""
         times, n_words = self._times(), len(self._text.split())

@@ -119,6 +119,7 @@ class _Piece(NamedTuple):
 
     text: RunningText
     is_first: bool
+    line: int  # the number of its first line, from 0
 
 
 class Speech:
@@ -136,10 +137,12 @@ class Speech:
 
     def pieces(self, on_read: OnRead) -> Iterator[_Piece]:
         blocks = read_stream(self.path, size=BLOCK, errors=self.errors, on_read=on_read, transcoding=self.transcoding)
+        line = 0
         for number, text in enumerate(self.reader.read(blocks)):
             if number == 0:
                 self._head = text.text[: Head().more(text.text)]
-            yield _Piece(text, number == 0)
+            yield _Piece(text, number == 0, line)
+            line += text.data.count("\n")
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         for piece in self.pieces(on_read):
@@ -147,7 +150,8 @@ class Speech:
 
     def recased(self, piece: _Piece, recase: Recase) -> tuple[bytes, RecaseCounts]:
         recased, counts = recase(piece.text.spoken, head=b"" if piece.is_first else self._head)
-        return piece.text.written(recased), counts + RecaseCounts(records=piece.text.n_records)
+        counts = counts.at(lambda line: piece.line + line) + RecaseCounts(records=piece.text.n_records)
+        return piece.text.written(recased), counts
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
