@@ -133,7 +133,8 @@ def repaired(writer: Writer, buf: Buffer) -> Repaired:
         words = buf[start : start + _SHOWN].tobytes().decode("utf-8", "ignore").split()
         stretches.append(Stretch(int(lines[begin]), len(within), " ".join(words[:4])))
         spans.append((start, done))
-    return Repaired(*(np.concatenate([*some, buf[done:]]) for some in (given, parts)), stretches, spans)
+    rest = buf[done:]
+    return Repaired(np.concatenate([*given, rest]), np.concatenate([*parts, rest]), stretches, spans)
 
 
 def _end_of_marks(words: Words, i: int) -> int:
