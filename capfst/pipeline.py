@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -42,7 +42,7 @@ from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions
-from capfst.repair import Stretch, repaired
+from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, changes
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 Buffer = npt.NDArray[np.uint8]
 """Valid UTF-8, of any number of lines."""
+TakeStretches = Callable[[list[Stretch]], object]
 
 Shapes = npt.NDArray[np.uint8]
 
@@ -410,15 +411,26 @@ class Pipeline:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
 
-    def repaired_pieces(self, text: bytes) -> Iterator[tuple[Buffer, list[Stretch]]]:
-        """Yield the repaired pieces of a text, and their stretches that were repaired, with lines of the piece."""
+    def repaired_pieces(self, text: bytes) -> Iterator[Repaired]:
+        """Yield the repaired pieces of a text, with the spans of their stretches in the text, and their lines in the
+        file."""
+        begin = counted = line = 0
         for piece, _ in self.pieces(text):
-            yield (piece, []) if is_blank(piece) else repaired(self.writer, piece)
+            found = Repaired(piece, piece, [], []) if is_blank(piece) else repaired(self.writer, piece)
+            for k, (start, end) in enumerate(found.spans):
+                at, seconds = begin + start, None
+                found.spans[k] = at, begin + end
+                line, counted = line + text.count(b"\n", counted, at), at
+                if isinstance(text, SpokenText):
+                    line, seconds = text.place(at)
+                found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
+            yield found
+            begin += piece.size
 
     def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text as `pieces` does, with the marks that they are to have, or repaired."""
         if self.options.repair:
-            yield from ((piece, style) for piece, _ in self.repaired_pieces(text))
+            yield from ((repaired.text, style) for repaired in self.repaired_pieces(text))
             return
         if self.punctuator is None:
             yield from self.pieces(text, style)
@@ -438,18 +450,18 @@ class Pipeline:
         return rewrap(text, recased) if self.options.wrapped else recased
 
     def recase_blocks(
-        self, blocks: Iterable[bytes], jobs: int = 1, stretches: list[Stretch] | None = None
+        self, blocks: Iterable[bytes], jobs: int = 1, take: TakeStretches = lambda found: None
     ) -> Iterator[memoryview]:
         """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late.
 
-        stretches: to which those that are repaired are added, with their lines in the text."""
+        take: is called with the stretches of each block that were repaired, with their lines in the file."""
         style, blocks = Style(), iter(blocks)
         if self.options.document:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
         if self.options.repair:
-            yield from self._repair_blocks(blocks, jobs, [] if stretches is None else stretches)
+            yield from self._repair_blocks(blocks, jobs, take)
             return
         if self.input_case == "evidence" and not self.options.document:
             for block in blocks:
@@ -458,13 +470,13 @@ class Pipeline:
                     break
         yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
 
-    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, stretches: list[Stretch]) -> Iterator[memoryview]:
+    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, take: TakeStretches) -> Iterator[memoryview]:
         line = 0
         for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
-            for piece, found in pieces:
-                stretches += [stretch._replace(line=line + stretch.line) for stretch in found]
-                line += int(np.count_nonzero(piece == ord("\n")))
-            yield self.rewrapped(block, memoryview(b"".join(piece.data for piece, _ in pieces)))
+            found = [stretch for piece in pieces for stretch in piece.stretches]
+            take([stretch._replace(line=line + stretch.line) for stretch in found])
+            line += block.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+            yield self.rewrapped(block, memoryview(b"".join(piece.text.data for piece in pieces)))
 
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""

@@ -241,9 +241,8 @@ class Recaser:
         """Return the stretches of a text that `recaser(text, repair=True)` repairs: for each the line, from 0, the
         number of its words, and the first ones."""
         stretches: list[Stretch] = []
-        for _ in self.pipeline_with({**options, "repair": True}, "stretches").recase_blocks(
-            [_utf8(text)], 1, stretches
-        ):
+        pipeline = self.pipeline_with({**options, "repair": True}, "stretches")
+        for _ in pipeline.recase_blocks([_utf8(text)], 1, stretches.extend):
             pass
         return stretches
 

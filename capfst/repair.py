@@ -15,6 +15,7 @@ import numpy.typing as npt
 from capfst.casing.stretches import CASELESS, KEPT, LOST_MARKS, Observed, find, observe
 from capfst.casing.types import Words
 from capfst.casing.written import SHAPE, written_shapes
+from capfst.io.protocol import Stretch
 from capfst.text.tokenizer import MARKS, NEWLINE
 
 _SHOWN = 80  # bytes, of which the first words are shown
@@ -22,15 +23,16 @@ _SHOWN = 80  # bytes, of which the first words are shown
 Buffer = npt.NDArray[np.uint8]
 
 
-class Stretch(NamedTuple):
-    """A stretch of a text that was repaired."""
+class Repaired(NamedTuple):
+    """A text that was repaired."""
 
-    line: int
-    """The line in which it begins, from 0."""
-    words: int
-    """The number of its words."""
-    begins: str
-    """Its first words, as they were."""
+    given: Buffer
+    """The text as it was, with the marks that it has got."""
+    text: Buffer
+    stretches: list[Stretch]
+    """Those that were repaired."""
+    spans: list[tuple[int, int]]
+    """The bytes of the text, as it was, of each of them, up to the end."""
 
 
 class Writer(Protocol):
@@ -53,6 +55,7 @@ class Writer(Protocol):
 class _Written(NamedTuple):
     """A text with inserted marks, and the same as the model writes it."""
 
+    buf: Buffer
     words: Words
     places: npt.NDArray[np.int64]  # of the inserted marks
     recased: Buffer
@@ -74,7 +77,9 @@ class _Written(NamedTuple):
         starts[own], ends[own] = tokens.starts[others], tokens.ends[others]
         modelled = np.zeros(len(words.starts), np.uint8)
         modelled[own] = written_shapes(recased, tokens, writer.pretokenized)[others] & SHAPE
-        return cls(words, places, recased, starts, ends, observe(full, words, inserted, modelled, writer.pretokenized))
+        return cls(
+            full, words, places, recased, starts, ends, observe(full, words, inserted, modelled, writer.pretokenized)
+        )
 
     def words_before_marks(self) -> npt.NDArray[np.int64]:
         """Return the number of the observed word before each inserted mark."""
@@ -91,13 +96,13 @@ def _same_lines(words: Words, tokens: Words) -> tuple[npt.NDArray[np.int64], npt
     return own, others
 
 
-def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
-    """Return a text whose stretches that have lost their case are repaired, and these stretches."""
+def repaired(writer: Writer, buf: Buffer) -> Repaired:
+    """Repair the stretches of a text that have lost their case."""
     offsets, marks = writer.marks(buf)
     text = _Written.of(writer, buf, offsets, marks)
     states = find(text.observed)
     if not states.any():
-        return buf, []
+        return Repaired(buf, buf, [], [])
     has_lost = np.isin(states, LOST_MARKS)[text.words_before_marks()]
     if not has_lost.all():
         text = _Written.of(writer, buf, offsets[has_lost], marks[has_lost])
@@ -105,7 +110,8 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
             states = find(text.observed)
     states[text.starts[text.observed.words] < 0] = KEPT
     edges = np.flatnonzero(np.diff(states != KEPT, prepend=False, append=False))
-    parts, stretches, done, lines = [], [], 0, np.cumsum(text.words.token_types == NEWLINE)
+    given, parts, stretches, spans, done = [], [], [], [], 0
+    lines = np.cumsum(text.words.token_types == NEWLINE)
     has_case = text.observed.written != CASELESS
     for first, after in edges.reshape(-1, 2).tolist():
         within = first + np.flatnonzero(has_case[first:after])
@@ -121,12 +127,14 @@ def repaired(writer: Writer, buf: Buffer) -> tuple[Buffer, list[Stretch]]:
             last += 1
         begins = int(text.words.starts[begin])
         start = begins - int(np.searchsorted(text.places, begins))
-        parts += [buf[done:start]]
-        parts += [text.recased[text.starts[begin] : text.ends[last]]]
+        given += [buf[done:start], text.buf[begins : text.words.ends[last]]]
+        parts += [buf[done:start], text.recased[text.starts[begin] : text.ends[last]]]
         done = end - int(np.searchsorted(text.places, end))
         words = buf[start : start + _SHOWN].tobytes().decode("utf-8", "ignore").split()
         stretches.append(Stretch(int(lines[begin]), len(within), " ".join(words[:4])))
-    return np.concatenate([*parts, buf[done:]]), stretches
+        spans.append((start, done))
+    rest = buf[done:]
+    return Repaired(np.concatenate([*given, rest]), np.concatenate([*parts, rest]), stretches, spans)
 
 
 def _end_of_marks(words: Words, i: int) -> int:

@@ -11,14 +11,14 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 from capfst.exceptions import CapfstError
 from capfst.io.outputs import MANIFEST
-from capfst.io.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts, Stretch
 from capfst.system.atomic import replacing
 
 _SYNC = 1.0  # seconds between syncs: an entry lost in a power cut costs only recasing its file again
@@ -80,7 +80,8 @@ class ManifestEntry:
         for key in "read", "written":
             stamp = fields[key]
             fields[key] = Stamp(stamp["size"], stamp["hash"], tuple(stamp["seen"]))
-        return cls(**{**fields, "counts": RecaseCounts(**fields["counts"])})
+        counts = RecaseCounts(**fields["counts"])
+        return cls(**{**fields, "counts": replace(counts, places=tuple([Stretch(*place) for place in counts.places]))})
 
 
 class Manifest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from capfst.exceptions import one_line, quantity
@@ -25,7 +25,25 @@ class FileReport:
     def __str__(self) -> str:
         if self.status == FAILED:
             return one_line(str(self.error))
-        return one_line(f"{self.input}: {self.counts if self.status == DONE else 'done before'}")
+        what = f"{self.counts}{_repair(self.counts)}" if self.status == DONE else "done before"
+        return one_line(f"{self.input}: {what}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome for JSON."""
+        places = [stretch._asdict() | {"line": stretch.line + 1} for stretch in self.counts.places]
+        return {
+            "input": self.input,
+            "output": self.output,
+            "status": self.status,
+            "error": self.error,
+            "seconds": round(self.seconds, 3),
+            **asdict(self.counts),
+            "places": places,
+        }
+
+
+def _repair(counts: RecaseCounts) -> str:
+    return f", {counts.repair}" if counts.stretches else ""
 
 
 @dataclass
@@ -45,7 +63,8 @@ class BatchReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON."""
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
-        total = sum((file.counts for file in self.files), RecaseCounts())
+        total = asdict(sum((file.counts for file in self.files), RecaseCounts()))
+        del total["places"]
         return {
             "model": self.model,
             "done": self.number(DONE),
@@ -54,24 +73,15 @@ class BatchReport:
             "error": self.error,
             "seconds": round(self.seconds, 3),
             "tokens_per_second": round(done.tokens / self.seconds) if self.seconds else 0,
-            **asdict(total),
-            "files": [
-                {
-                    "input": file.input,
-                    "output": file.output,
-                    "status": file.status,
-                    "error": file.error,
-                    "seconds": round(file.seconds, 3),
-                    **asdict(file.counts),
-                }
-                for file in self.files
-            ],
+            **total,
+            "files": [file.to_dict() for file in self.files],
             "left_out": self.left_out,
         }
 
     def __str__(self) -> str:
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
         per_second = round(done.tokens / self.seconds) if self.seconds else 0
+        repaired = _repair(replace(done, places=()))
         rate = f", {quantity(per_second, 'token')}/s" if done.tokens else ""
         left_out = (
             f", {len(self.left_out):,} left out: not text, by their names or contents, or links to folders"
@@ -80,5 +90,5 @@ class BatchReport:
         )
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"
-            f"{left_out}\n{done} in {self.seconds:.1f} s{rate}"
+            f"{left_out}\n{done}{repaired} in {self.seconds:.1f} s{rate}"
         )

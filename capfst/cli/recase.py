@@ -39,7 +39,6 @@ from capfst.cli.options import (
     refuse_excluded,
 )
 from capfst.cli.streams import note, read_text, write_text
-from capfst.exceptions import quantity
 from capfst.options import RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
@@ -52,9 +51,6 @@ if TYPE_CHECKING:
     from capfst.recaser import Recaser
     from capfst.repair import Stretch
     from capfst.text.markup import Hiding
-
-_LISTED = 20
-"""Repaired stretches whose lines are named."""
 
 
 @command(short_help="Restore the case of text.")
@@ -195,7 +191,14 @@ def recase(
     if source:
         pipeline.check_bilingual()
     recased: Iterable[bytes | memoryview]
-    stretches: list[Stretch] = []
+    from capfst.io.protocol import RecaseCounts
+
+    repaired = RecaseCounts()
+
+    def take(stretches: list[Stretch]) -> None:
+        nonlocal repaired
+        repaired += RecaseCounts.of_repair(stretches)
+
     if source or nbest or confidence:
         from capfst.io.alignments import Block
 
@@ -207,23 +210,14 @@ def recase(
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
-        recased = pipeline.recase_blocks(blocks, threads, stretches)
+        recased = pipeline.recase_blocks(blocks, threads, take)
         recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         _write(recased, output, transcoding)
     if options["repair"]:
-        note(_repaired(stretches), quiet)
-
-
-def _repaired(stretches: list[Stretch]) -> str:
-    """Describe the stretches that were repaired, and where they begin."""
-    words = quantity(sum(stretch.words for stretch in stretches), "word")
-    places = [f'line {stretch.line + 1:,} ("{stretch.begins} …")' for stretch in stretches[:_LISTED]]
-    more = ["…"] if len(stretches) > _LISTED else []
-    where = f": {', '.join([*places, *more])}" if stretches else ""
-    return f"repaired {words} in {quantity(len(stretches), 'stretch', 'stretches')}{where}"
+        note(repaired.repair, quiet)
 
 
 def _transcoding(encoding: str, errors: Errors) -> Transcoding | None:

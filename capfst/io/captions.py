@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError
@@ -15,8 +17,9 @@ from capfst.io.blocks import joined
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.lines import BLOCK
 from capfst.io.protocol import RecaseCounts
-from capfst.io.running_text import RunningText
+from capfst.io.running_text import RunningText, Times
 
+_clock = re.compile(r"\d+:\d\d(?::\d\d(?:[.,]\d+)?|[.,]\d+)").search
 _blank_line = re.compile(r"\n\r?\n").search
 
 
@@ -62,14 +65,16 @@ class Captions:
         return data.find("\n", blank) + 1 if blank else 0
 
     def _running(self, data: str, is_first: bool) -> RunningText:
-        cues = []
+        cues, places = [], [(0, 0)]
         for cue in self.cues(data):
+            places.append(cue[:2])
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
         if is_first and not cues and data.strip("\ufeff \t\r\n") and not self.is_empty(data):
             raise CorpusError(f"{self.name}: no cues of {self.title}. Choose another `format`.")
-        return RunningText(data, *joined_cues(cues), counts=RecaseCounts(records=len(cues)))
+        times = partial(_times, data, places)
+        return RunningText(data, *joined_cues(cues), counts=RecaseCounts(records=len(cues)), cue_times=times)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -78,6 +83,18 @@ class Captions:
     def cues(self, data: str) -> Iterator[Cue]:
         """Yield the cues of a block."""
         raise NotImplementedError
+
+
+def _times(data: str, cues: list[tuple[int, int]]) -> Times:
+    """Return the times of cues, given where each is: the first ones between it and the cue before."""
+    found = ((start, _clock(data, end_before, start)) for (_, end_before), (start, _) in pairwise(cues))
+    times = {start: _seconds(clock[0]) for start, clock in found if clock}
+    return {start: (seconds, seconds) for start, seconds in times.items()}
+
+
+def _seconds(clock: str) -> float:
+    """Return a time in seconds, given as [hours:]minutes:seconds."""
+    return sum(60**k * float(part) for k, part in enumerate(reversed(clock.replace(",", ".").split(":"))))
 
 
 class _Timed(Captions):

@@ -124,7 +124,7 @@ class Marks:
 
 
 def _text(lines: list[list[Span]]) -> str:
-    return "".join([span.value for line in lines for span in line])
+    return " ".join(["".join([span.value for span in line]) for line in lines])
 
 
 def _is_shout(text: str) -> bool:

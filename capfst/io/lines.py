@@ -257,11 +257,12 @@ class LineFormat(TextFile):
                     yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        output, counts = [], RecaseCounts()
+        output, counts, first = [], RecaseCounts(), block.line - 1
         for part in self.running(block):
-            recased, more = part.recased(recase)
+            recased, more = part.recased(recase, first)
             output.append(recased)
             counts += more
+            first += part.data.count("\n")
         return b"".join(output), counts
 
     def running(self, block: LineBlock) -> Iterator[RunningText]:

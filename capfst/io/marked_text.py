@@ -7,6 +7,7 @@ those before; the blocks are then recased in any threads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ class MarkedText(PlainText):
         if self.decoded(original)[1]:
             return self._recased_lines(original, block.data, recase)
         recased, counts = recase(block.data, head=b"" if block.line == 1 else self.head_lines)
+        counts = counts.at(lambda line: block.line - 1 + line)
         return shown(recased, block.hidden), counts + RecaseCounts(records=counts.lines)
 
     def _recased_lines(self, block: LineBlock, masked: bytes, recase: Recase) -> tuple[bytes, RecaseCounts]:
@@ -70,4 +72,5 @@ class MarkedText(PlainText):
         recased_lines = lines_of(bytes(shown(recased, bytes_hidden(original, text))))
         out = [next(recased_lines) if is_good else line for line, is_good in zip(lines, good, strict=True)
                if is_good or self.on_error == "pass"]  # fmt: skip
+        counts = counts.at(lambda line: block.line - 1 + list(compress(count(), good))[line])
         return b"".join(out), counts + RecaseCounts(records=len(good), malformed=good.count(False))

@@ -187,8 +187,12 @@ class Parquet:
         def counted(text: bytes) -> memoryview:
             nonlocal counts
             recased, more = recase(text, *joined_texts(other_texts))
-            counts += more
+            counts += more.at(row_of)
             return recased
+
+        def row_of(line: int) -> int:
+            ends = np.cumsum([text.count(b"\n") + 1 for text in texts])  # the line after each text
+            return int(piece.row - 1 + np.flatnonzero(present)[np.searchsorted(ends, line, "right")] // width)
 
         if before:
             texts = [b"\n" * is_blank + text for text, is_blank in zip(texts, before, strict=True)]

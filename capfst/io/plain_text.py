@@ -39,4 +39,5 @@ class PlainText(LineFormat):
         recased, counts = recase(
             text.encode() if "\ufffd" in text else block.data, head=b"" if block.line == 1 else self.head_lines
         )
+        counts = counts.at(lambda line: block.line - 1 + line)
         return recased, counts + RecaseCounts(records=counts.lines)

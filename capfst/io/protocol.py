@@ -5,15 +5,16 @@ A `Reader` yields the texts of a file's records; a `Format` also writes the file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
-from typing import Any, BinaryIO, ClassVar, Literal, Protocol
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Protocol
 
 from capfst.exceptions import OptionError, quantity
 from capfst.io.compression import OnRead
 from capfst.io.encodings import UTF8, checked
 from capfst.options import Errors
+from capfst.system.progress import clock
 
 OnError = Literal["fail", "pass", "drop"]
 
@@ -99,6 +100,23 @@ class BatchOptions(TextOptions):
     remedy = "Fix it, or use --on-error pass or drop."
 
 
+class Stretch(NamedTuple):
+    """A stretch of a text that was repaired."""
+
+    line: int
+    """The line in which it begins, from 0."""
+    words: int
+    """The number of its words."""
+    begins: str
+    """Its first words, as they were."""
+    seconds: float | None = None
+    """The time of its first word or cue, if the file has times."""
+
+    def __str__(self) -> str:
+        place = f"line {self.line + 1:,}" if self.seconds is None else clock(self.seconds)
+        return f'{place} ("{self.begins} …")'
+
+
 @dataclass(frozen=True)
 class RecaseCounts:
     """Counts of the text recased in a block, a file or all files."""
@@ -109,9 +127,36 @@ class RecaseCounts:
     tokens: int = 0  # words, marks and protected text
     changed: int = 0  # tokens whose case differs from the input's
     oov: int = 0  # words that the model lacks
+    stretches: int = 0  # that were repaired
+    repaired: int = 0  # words in these stretches
+    places: tuple[Stretch, ...] = ()  # the first of these stretches, with their lines in the file
+
+    LISTED: ClassVar[int] = 20
+    """The largest number of `places`."""
+
+    @classmethod
+    def of_repair(cls, stretches: Sequence[Stretch]) -> RecaseCounts:
+        """Return the counts of stretches that were repaired."""
+        words = sum(stretch.words for stretch in stretches)
+        return cls(stretches=len(stretches), repaired=words, places=tuple(stretches[: cls.LISTED]))
+
+    def at(self, line_of: Callable[[int], int]) -> RecaseCounts:
+        """Return the same counts with other lines of the places, given what each line becomes."""
+        if not self.places:
+            return self
+        return replace(self, places=tuple([place._replace(line=line_of(place.line)) for place in self.places]))
 
     def __add__(self, other: RecaseCounts) -> RecaseCounts:
-        return RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
+        total = RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
+        return total if len(total.places) <= self.LISTED else replace(total, places=total.places[: self.LISTED])
+
+    @property
+    def repair(self) -> str:
+        """How much was repaired, and where."""
+        more = ["…"] if self.stretches > len(self.places) else []
+        where = f": {', '.join([*map(str, self.places), *more])}" if self.places else ""
+        stretches = quantity(self.stretches, "stretch", "stretches")
+        return f"repaired {quantity(self.repaired, 'word')} in {stretches}{where}"
 
     def __str__(self) -> str:
         bad = f", {self.malformed:,} of {quantity(self.records, 'record')} malformed" if self.malformed else ""

@@ -8,9 +8,10 @@ them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 from unicodedata import combining, normalize
@@ -61,19 +62,28 @@ NO_PAUSES = Pauses(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class SpokenText(bytes):
-    """Running text in UTF-8 whose pauses are known."""
+    """Running text in UTF-8 whose pauses are known, and where in the file its words are."""
 
-    def __new__(cls, text: bytes, pauses: Callable[[], Pauses]) -> SpokenText:
+    def __new__(cls, text: bytes, running: RunningText) -> SpokenText:
         spoken = super().__new__(cls, text)
-        spoken._pauses = pauses
+        spoken._running = running
         return spoken
 
-    _pauses: Callable[[], Pauses]
+    _running: RunningText
 
     @property
     def pauses(self) -> Pauses:
         """The pauses in it, which few need, and which take some time to find."""
-        return self._pauses()
+        return self._running.pauses()
+
+    @property
+    def n_lines(self) -> int:
+        """The number of line ends of the part of the file."""
+        return self._running.data.count("\n")
+
+    def place(self, offset: int) -> tuple[int, float | None]:
+        """Return the line of the part of the file, from 0, and the time, in seconds, of a byte of the text."""
+        return self._running.place(offset)
 
 
 class Copy(NamedTuple):
@@ -97,6 +107,7 @@ class RunningText:
         escape: returns recased text as it is written, given the characters of its span.
         counts: the records of the part: lines, objects or cues.
         times: returns the times of spans; None: there are none.
+        cue_times: returns the times of cues, between which the pauses do not count.
         others: the other texts of each span, if the spans are translations.
     """
 
@@ -109,28 +120,45 @@ class RunningText:
         counts: RecaseCounts = NO_COUNTS,
         times: Callable[[], Times] | None = None,
         others: Sequence[OtherTexts] = (),
+        cue_times: Callable[[], Times] = dict,
     ) -> None:
         self.data, self.counts = data, counts
         self._spans, self._copies, self._escape = spans, list(copies), escape
-        self._times, self._others = times, others
+        self._times, self._cue_times, self._others = times, cue_times, others
         text = "".join([span.before + span.value for span in spans])
         self._text = f"{text}\n" if spans else ""
 
     @property
-    def text(self) -> bytes:
-        """The running text: whole lines in UTF-8, with the pauses in it if there are times."""
-        text = _utf8(self._text)
-        return SpokenText(text, self._pauses) if self._times else text
+    def text(self) -> SpokenText:
+        """The running text: whole lines in UTF-8."""
+        return SpokenText(_utf8(self._text), self)
 
-    def recased(self, recase: Recase, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
-        """Return the part with its running text recased, and what was counted. head: as in `Recase`."""
+    def recased(self, recase: Recase, line: int, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
+        """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
+        from 0. head: as in `Recase`."""
         recased, counts = recase(self.text, *joined_texts(self._others), head=head)
-        return self.written(recased), counts + self.counts
+        return self.written(recased), counts.at(lambda of_part: line + of_part) + self.counts
 
-    def _pauses(self) -> Pauses:
+    def place(self, offset: int) -> tuple[int, float | None]:
+        """Return the line, from 0, and the time, in seconds, of a byte of the running text."""
+        ends, starts, times = self._places
+        span = self._spans[min(bisect_right(ends, offset), len(ends) - 1)]
+        k = bisect_right(starts, span.start) - 1
+        return self.data.count("\n", 0, span.start), times[starts[k]][0] if k >= 0 else None
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int], Times]:
+        """The byte after each span of the running text; and the times, by where they begin in the file."""
+        ends = accumulate([len(_utf8(span.before + span.value)) for span in self._spans])
+        times = self._cue_times() or (self._times() if self._times else {})
+        return list(ends), sorted(times), times
+
+    def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
         times."""
-        times, n_words = self._times() if self._times else {}, len(self._text.split())
+        if self._times is None:
+            return NO_PAUSES
+        times, n_words = self._times(), len(self._text.split())
         views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
         views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
         timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])

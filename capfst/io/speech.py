@@ -125,19 +125,21 @@ class Speech(TextFile):
         self.reader = reader(str(path), format, fields)
         self.settings |= {"format": format, "field": list(fields)}
 
-    def pieces(self, on_read: OnRead) -> Iterator[tuple[RunningText, bytes]]:
-        """Yield the parts of the file, each with the first lines of its running text, or none if it has them."""
+    def pieces(self, on_read: OnRead) -> Iterator[tuple[RunningText, int, bytes]]:
+        """Yield the parts of the file, each with the number of its first line, from 0, and the first lines of the
+        running text, or none if it has them."""
         blocks = read_stream(self.path, size=BLOCK, errors=self.errors, on_read=on_read, transcoding=self.transcoding)
-        head = None
+        head, line = None, 0
         for part in self.reader.read(blocks):
-            yield part, head or b""
+            yield part, line, head or b""
+            line += part.data.count("\n")
             if head is None:
                 head = part.text[: Head().more(part.text)]
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        for part, _ in self.pieces(on_read):
+        for part, *_ in self.pieces(on_read):
             yield part.text.decode(errors="replace")
 
-    def recased(self, piece: tuple[RunningText, bytes], recase: Recase) -> tuple[bytes, RecaseCounts]:
-        part, head = piece
-        return part.recased(recase, head)
+    def recased(self, piece: tuple[RunningText, int, bytes], recase: Recase) -> tuple[bytes, RecaseCounts]:
+        part, line, head = piece
+        return part.recased(recase, line, head)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from operator import add
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, NamedTuple
@@ -94,7 +95,11 @@ class SparkRunner:
             counts = self._map(partial(_recase_part, item.input), list(zip(parts, part_files, strict=True)))
             if None in counts:
                 return None  # recasing the whole file fails with an error that has the line number
-            return self._map(partial(_join, before, part_files, sum(counts, RecaseCounts())), [item])[0]
+            total, before_part = RecaseCounts(), 0
+            for of_part, n_lines in counts:
+                total += of_part.at(partial(add, before_part))
+                before_part += n_lines
+            return self._map(partial(_join, before, part_files, total), [item])[0]
         finally:
             for part_file in part_files:
                 part_file.unlink(missing_ok=True)
@@ -137,23 +142,24 @@ class _Records(Manifest):
         self.entries[record.output] = record
 
 
-def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> RecaseCounts | None:
-    """Recase a part of a file into a temporary file. None if it cannot be recased."""
+def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple[RecaseCounts, int] | None:
+    """Recase a part of a file into a temporary file; return also its number of lines. None if it cannot be recased."""
     file_format = format_of(file, shared.options)
     assert isinstance(file_format, LineFormat)
     recase = counting(shared.sent.recaser())
     counts = RecaseCounts()
+    first = line = 1 if part[0].start == 0 else 2  # to formats it only matters whether it is the first
     try:
         file_format.begin_all(next(read_raw(Split(file, 0, part[0].end), BLOCK)))
         with replacing(part[1]) as out:
-            for number, block in enumerate(read_raw(part[0], BLOCK)):
-                line = 1 if number + part[0].start == 0 else 2  # to formats it only matters whether it is the first
+            for block in read_raw(part[0], BLOCK):
                 recased, more = file_format.recased(LineBlock(block, line), recase)
                 out.write(recased)
                 counts += more
+                line += block.count(b"\n")
     except Exception:
         return None
-    return counts
+    return counts.at(lambda line: line - first + 1), line - first
 
 
 def _join(

@@ -146,6 +146,11 @@ def test_shouts_and_signs_stay_among_other_text(recaser: Recaser) -> None:
     assert recased(recaser, text, "srt") == text.replace("london", "London")
 
 
+def test_the_words_of_a_shout_are_counted_over_lines(recaser: Recaser) -> None:
+    text = TIMES.format("AND THEN\nWE LEFT LONDON", "I was in Paris.") + TIMES.format("We left.", "It is fine.")
+    assert "London" in recased(recaser, text, "srt")
+
+
 def test_cues_that_begin_with_a_capital_keep_it() -> None:
     lines = ["Then let's go", "Already full", "Are you there", "Maybe tomorrow", "So what", "Now we are here"]
     text = "".join(TIMES.format(*lines[k : k + 2]) for k in range(0, 6, 2))

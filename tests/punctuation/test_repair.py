@@ -3,10 +3,13 @@
 import json
 import re
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -15,8 +18,10 @@ from support.plain_punctuation import sentences
 
 import capfst
 from capfst import repair
+from capfst.batch.tally import counting
 from capfst.casing.stretches import CASELESS, KEPT, LOST_MARKS, Observed
 from capfst.exceptions import OptionError
+from capfst.io.protocol import RecaseCounts, Stretch
 from capfst.recaser import Recaser
 
 
@@ -92,6 +97,75 @@ def test_files(model: Path, tmp_path: Path) -> None:
     assert sum(map(str.__eq__, found[20:40], lines[20:40])) >= 18
 
 
+def clock(seconds: int) -> str:
+    return f"00:{seconds // 60:02d}:{seconds % 60:02d}"
+
+
+def test_a_batch_reports_what_was_repaired(model: Path, tmp_path: Path) -> None:
+    """The place of a stretch is a line, or a time if the file has times; jobs do not change the report."""
+    lines = damaged(list(islice(sentences(11), 60)), 20, 40)
+    given, texts = tmp_path / "given", [{"text": line} for line in lines]
+    given.mkdir()
+    times = [(f"{clock(3 * k)},000", f"{clock(3 * k + 2)},500") for k in range(60)]
+    cues = [
+        f"{k}\n{' --> '.join(both)}\n{line}\n\n" for k, (both, line) in enumerate(zip(times, lines, strict=True), 1)
+    ]
+    segments = [{"start": 3 * k, "end": 3 * k + 2.5, "text": f" {line}"} for k, line in enumerate(lines)]
+    (given / "a.txt").write_text("\n".join(lines) + "\n")
+    (given / "b.jsonl").write_text("".join(json.dumps(text) + "\n" for text in [{}, *texts]))
+    (given / "c.csv").write_text("id,text\n" + "".join(f'"{k}\n","{line}"\n' for k, line in enumerate(lines)))
+    (given / "d.srt").write_text("".join(cues))
+    (given / "e.json").write_text(json.dumps({"text": "", "segments": segments}))
+    pq.write_table(pa.table({"text": [None, *lines]}), given / "f.parquet")
+    reports = []
+    command = ["batch", "--repair", "--lm", model, given, "--on-error", "pass", "--report", tmp_path / "report"]
+    for jobs in ("1", "3"):
+        done = run(*command, "-o", tmp_path / jobs, "--jobs", jobs)
+        report = json.loads((tmp_path / "report").read_text())
+        files = sorted(report["files"], key=itemgetter("input"))
+        reports.append([{key: file[key] for key in file.keys() - {"output", "seconds"}} for file in files])
+    assert reports[0] == reports[1]
+    places = {Path(file["input"]).name: file["places"] for file in reports[0]}
+    assert [len(found) for found in places.values()] == [1] * 6
+    first = {name: found[0]["line"] for name, found in places.items()}
+    line = first["a.txt"]
+    assert line in (20, 21, 22)
+    assert (first["b.jsonl"], first["c.csv"], first["f.parquet"]) == (line + 1, 2 * line + 1, line + 1)
+    assert (first["d.srt"], first["e.json"]) == (4 * line - 1, 1)
+    assert places["d.srt"][0]["seconds"] == places["e.json"][0]["seconds"] == 3 * (line - 1)
+    assert places["a.txt"][0]["seconds"] is None
+    for file in reports[0]:
+        assert (file["stretches"], file["repaired"]) == (1, file["places"][0]["words"])
+        assert 15 < file["changed"] <= file["repaired"]
+    assert (report["stretches"], report["repaired"]) == (6, sum(file["repaired"] for file in reports[0]))
+    notes = done.stderr.decode()
+    assert notes.count(f' in 1 stretch: 0:01:{3 * (line - 1) - 60:02d} ("') == 2
+    assert f' in 1 stretch: line {line} ("' in notes
+    again = run(*command, "-o", tmp_path / "3")
+    assert b"6 done before" in again.stderr
+    same = [file["places"] for file in json.loads((tmp_path / "report").read_text())["files"]]
+    assert sorted(map(str, same)) == sorted(str(file["places"]) for file in reports[1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(pieces, max_size=40).map("".join))
+@example("İ İ. Anna sleeps, İ and ben")
+def test_a_batch_counts_what_changed(recaser: Recaser, text: str) -> None:
+    written, counts = counting(recaser)(text.encode())
+    assert bytes(written).decode() == recaser(text)
+    assert 0 <= counts.changed <= counts.tokens
+    assert (counts.changed > 0) <= (counts.stretches > 0)
+
+
+def test_few_places_are_listed() -> None:
+    stretches = [Stretch(k, 30, "a b") for k in range(RecaseCounts.LISTED + 5)]
+    counts = RecaseCounts.of_repair(stretches[:15]) + RecaseCounts.of_repair(stretches[15:])
+    assert (counts.stretches, counts.repaired) == (len(stretches), 30 * len(stretches))
+    assert counts.places == tuple(stretches[: RecaseCounts.LISTED])
+    assert counts.repair.startswith('repaired 750 words in 25 stretches: line 1 ("a b …"), line 2 ')
+    assert counts.repair.endswith('line 20 ("a b …"), …')
+
+
 def test_stretches_are_listed(recaser: Recaser) -> None:
     lines = list(islice(sentences(12), 90))
     text = "\n".join(damaged(damaged(lines, 10, 30), 60, 80))
@@ -112,8 +186,8 @@ def test_numbers_alone_are_no_stretch(recaser: Recaser, monkeypatch: pytest.Monk
         return np.where(observed.written == CASELESS, LOST_MARKS[0], KEPT).astype(np.uint8)
 
     monkeypatch.setattr(repair, "find", find)
-    found, stretches = repair.repaired(recaser.pipeline.writer, text)
-    assert (found.tobytes(), stretches) == (text.tobytes(), [])
+    found = repair.repaired(recaser.pipeline.writer, text)
+    assert (found.text.tobytes(), found.stretches) == (text.tobytes(), [])
 
 
 def test_options_that_exclude_repair(recaser: Recaser, model: Path) -> None:
