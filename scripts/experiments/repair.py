@@ -139,7 +139,7 @@ def repair(recaser: Recaser, data: str, format: str) -> tuple[str, list[str], li
     parts = whole if format == "text" else reader(format, format).read([data.encode()])
     output, read_words, found = [], [], []
     for part in parts:
-        text = part.spoken
+        text = part.text
         pieces = list(recaser.pipeline.repaired_pieces(text))
         starts = np.array([word.start() for word in _words(text)], np.int64)
         within = np.zeros(len(starts), np.bool_)

@@ -304,7 +304,7 @@ def test_models_that_restore_no_case_refuse_words(tmp_path):
     (tmp_path / "text.txt").write_text("Un garçon à Paris.\nUn garçon est là.\n", "utf-8")
     for restored in ("diacritics", "both"):
         capfst.train(tmp_path / "text.txt", tmp_path / f"{restored}.fst", restore=restored, clean=False, context=False)
-    with pytest.raises(OptionError, match=r"`words`.*diacritics"):
+    with pytest.raises(OptionError, match=r"diacritics.*`words`"):
         capfst.load(tmp_path / "diacritics.fst", words={"Zoé": None})
     both = capfst.load(tmp_path / "both.fst", words={"Zoé": None})
     assert both("zoe est a paris") == "Zoé est à Paris"

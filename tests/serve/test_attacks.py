@@ -263,9 +263,12 @@ def test_requests_that_are_too_many_are_refused_with_a_time_to_wait():
         assert service.ask("GET", "/healthz").status == 200
 
 
+MANY = {"lines": ["we met mr. brown in new york " * 60] * 1000, "nbest": 100}
+
+
 def test_work_ends_when_its_time_is_over():
     with serving("--timeout", 1, "--jobs", 1) as service, service.connect() as connection:
-        connection.sendall(request("POST", "/recase", json.dumps(SLOW).encode(), "application/json"))
+        connection.sendall(request("POST", "/recase", json.dumps(MANY).encode(), "application/json"))
         assert is_served(service)
         assert read_answer(connection).status == 503
         connection.sendall(request("POST", "/recase", b"new york\n" * 2000, "text/plain"))  # needs the same thread
@@ -278,7 +281,7 @@ def test_work_ends_when_its_time_is_over():
     [
         ("/recase", SLOW),
         ("/recase", {"lines": [SLOW["text"]], "words": SLOW["words"]}),
-        ("/recase", {"lines": ["we met mr. brown in new york " * 60] * 1000, "nbest": 100}),
+        ("/recase", MANY),
     ],
     ids=["text", "lines", "nbest"],
 )
