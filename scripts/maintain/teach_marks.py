@@ -168,7 +168,7 @@ def half() -> torch.autocast:
     return torch.autocast(DEVICE, torch.bfloat16)
 
 
-def on_device(array: npt.NDArray[Any]) -> Tensor:
+def on_device(array: Any) -> Tensor:
     return torch.as_tensor(array.astype(np.int32)).to(DEVICE)
 
 
