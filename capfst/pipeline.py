@@ -420,9 +420,10 @@ class Pipeline:
             for k, (start, end) in enumerate(found.spans):
                 at, seconds = begin + start, None
                 found.spans[k] = at, begin + end
-                line, counted = line + text.count(b"\n", counted, at), at
                 if isinstance(text, SpokenText):
                     line, seconds = text.place(at)
+                else:
+                    line, counted = line + text.count(b"\n", counted, at), at
                 found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
             yield found
             begin += piece.size

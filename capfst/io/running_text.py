@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -30,6 +30,7 @@ _LINE_ENDS = {"\n", "\n\n"}  # before spans that are lines of their own
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
+_line_ends = re.compile(r"\n").finditer
 _tokens = re.compile(r"\S+|\s+").findall
 
 
@@ -141,17 +142,18 @@ class RunningText:
 
     def place(self, offset: int) -> tuple[int, float | None]:
         """Return the line, from 0, and the time, in seconds, of a byte of the running text."""
-        ends, starts, times = self._places
+        ends, starts, times, line_ends = self._places
         span = self._spans[min(bisect_right(ends, offset), len(ends) - 1)]
         k = bisect_right(starts, span.start) - 1
-        return self.data.count("\n", 0, span.start), times[starts[k]][0] if k >= 0 else None
+        return bisect_left(line_ends, span.start), times[starts[k]][0] if k >= 0 else None
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[int], Times]:
-        """The byte after each span of the running text; and the times, by where they begin in the file."""
+    def _places(self) -> tuple[list[int], list[int], Times, list[int]]:
+        """The byte after each span of the running text; the times, by where they begin in the file; and its line ends,
+        which are not counted again for each place."""
         ends = accumulate([len(_utf8(span.before + span.value)) for span in self._spans])
         times = self._cue_times() or (self._times() if self._times else {})
-        return list(ends), sorted(times), times
+        return list(ends), sorted(times), times, [end.start() for end in _line_ends(self.data)]
 
     def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
