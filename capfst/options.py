@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache
 from textwrap import fill
 from typing import Any, Literal, TypeVar
 
@@ -39,16 +40,20 @@ FORMATS = (
 """Plain text, and files whose texts are parts of them (io/speech.py)."""
 MAX_JOBS = 1024
 """Each thread may hold a few megabytes of text."""
+LISTS = ("medicine", "places", "tech")
+"""Word lists of names, by which `words` may call them: the tables words_….tsv of grammars/."""
 PUNCTUATION = ("punctuation", "punctuation,case")
 """Values of `restore`: marks alone, and marks and case."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 CALLS = {
+    "before": "`before`",
     "cues": "subtitles and transcripts, whose lines are joined",
     "doc": "a Doc",
     "explain": "explain",
     "json_lines": "a stream of JSON lines",
     "recase_lines": "recase_lines",
+    "respelled": "a model that restores diacritics",
     "running": "subtitles, transcripts, JSON and the like",
     "single_line": "nbest, confidence, explain or sentences",
     "source": "a source",
@@ -140,6 +145,14 @@ class RecaseOptions(_Validated):
         group=CASING,
         not_for=("uncased",),
     )
+    only: str | None = option(
+        None,
+        "Change only this. starts: capitalize the first word of each sentence, and I; all other words stay as they are."
+        "  [default: change the case of all words]",
+        choices=("starts",),
+        group=CASING,
+        not_for=("uncased", "respelled", "explain"),
+    )
     start_token: str = option(
         START_TOKEN,
         "Word put in front of each line and removed afterwards, so that position alone does not capitalize the line's"
@@ -162,14 +175,14 @@ class RecaseOptions(_Validated):
         False,
         "Treat the lines between blank lines as one document, and share evidence about names across it.",
         group=CASING,
-        not_for=("source", "stream", "json_lines"),
+        not_for=("before", "source", "stream", "json_lines"),
         idle_with=("single_line", "running", "context"),
     )
     wrapped: bool = option(
         False,
         "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",
         group=CASING,
-        not_for=("source", "stream", "explain"),
+        not_for=("before", "source", "stream", "explain"),
         idle_with=("single_line", "running", "cues"),
     )
     language: str | None = option(
@@ -189,16 +202,17 @@ class RecaseOptions(_Validated):
         " .html and the like; none for other text]",
         choices=("auto", "none", "markdown", "html"),
         group=CASING,
-        not_for=("single_line", "source", "stream", "recase_lines"),
+        not_for=("before", "single_line", "source", "stream", "recase_lines"),
         limited=("markdown", "html"),
     )
     words: tuple[str | UserEntry, ...] = option(
         (),
         "Word list: words and phrases to write as they are listed, one per line, each with an optional weight in nats"
-        " after a tab (repeatable).",
+        f" after a tab; or the name of a list that capfst has: {', '.join(LISTS)} (repeatable).",
         kind="files",
         group=CASING,
         not_for=("uncased",),
+        idle_with=("only",),
     )
     restore: str | None = option(
         None,
@@ -234,7 +248,7 @@ class RecaseOptions(_Validated):
         "Find the stretches that have lost their case, or their marks too, among text that has both, and repair only"
         " these: restore case, and marks if the model has learned them. All else stays.",
         group=CASING,
-        not_for=("single_line", "source"),
+        not_for=("before", "single_line", "source"),
         idle_with=("stream",),
     )
     align_words: bool = option(
@@ -255,10 +269,15 @@ class RecaseOptions(_Validated):
         super().__post_init__()
         if not self.start_token.strip():
             raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
-        if self.repair and (self.restores_marks or self.input_case):
-            raise OptionError("`repair` cannot be used with `restore` and `input_case`, which it chooses by itself.")
-        if self.restore == PUNCTUATION[0] and self.sentence_case:
-            raise OptionError(f"`sentence_case` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
+        if self.repair and (self.restores_marks or self.input_case or self.only):
+            raise OptionError(
+                "`repair` cannot be used with `only`, `restore` and `input_case`: it chooses by itself what to change."
+            )
+        if self.restore == PUNCTUATION[0] and (self.sentence_case or self.only):
+            name = "only" if self.only else "sentence_case"
+            raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
+        if self.only:
+            object.__setattr__(self, "sentence_case", True)
 
     @property
     def restores_marks(self) -> bool:
@@ -267,11 +286,17 @@ class RecaseOptions(_Validated):
 
     def check_call(self, call: str, where: str = "") -> None:
         """Raise OptionError if an option cannot be used with this one of `CALLS`."""
-        for each in fields(self):
+        for each in _refused_by(call):
             value, rules = getattr(self, each.name), each.metadata
-            if call in rules["not_for"] and (value in rules["limited"] if rules["limited"] else value != each.default):
+            if value in rules["limited"] if rules["limited"] else value != each.default:
                 setting = f"{each.name}={value!r}" if rules["limited"] or value is False else each.name
                 raise OptionError(f"{where}`{setting}` cannot be used with {CALLS[call]}. Leave it out.")
+
+
+@cache
+def _refused_by(call: str) -> list[Field[Any]]:
+    """Return the options that this one of `CALLS` refuses, with some of their values or with all but the default."""
+    return [each for each in fields(RecaseOptions) if call in each.metadata["not_for"]]
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:

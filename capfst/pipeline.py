@@ -22,11 +22,20 @@ import numpy.typing as npt
 
 from capfst import models
 from capfst.casing.first_words import openings
+from capfst.casing.shapes import AS_FORM
+from capfst.casing.starts import starts_only
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
 from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import has_become_title, has_capital, has_lost_contrast, keep_written, written_evidence
+from capfst.casing.written import (
+    has_become_title,
+    has_capital,
+    has_lost_contrast,
+    keep_written,
+    shapes_before,
+    written_evidence,
+)
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -72,6 +81,9 @@ _MOST_PASSES = 4  # over lines that change each time that they are recased
 _OF_BOUNDARIES = "abbreviations", "language", "context"  # the options that boundaries depend on
 _HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
+_BEFORE = 1 << 12  # bytes of the text that another one continues
+_ends_word = re.compile(rb"[^\s\"'(\[{-]\Z").search  # or with a mark after one
+_begins_word = re.compile(rb"[^\s!-/:-@\[-`{-~]").match
 
 
 class Pipeline:
@@ -131,8 +143,11 @@ class Pipeline:
                 f" with `restore={options.restore!r}`."
             )
         self.punctuator = self.loaded.punctuator if options.restores_marks else None
-        if not model.symbols.language.restores_case:
-            options.check_call("uncased", f"{model.path} restores {restored}: ")
+        if restored != "case":
+            options.check_call(
+                "respelled" if model.symbols.language.restores_case else "uncased",
+                f"{model.path} restores {restored}: ",
+            )
 
     def _user_words(self) -> UserWords | None:
         """Return the words and phrases of the option `words`, or None."""
@@ -309,16 +324,22 @@ class Pipeline:
         include_pruned: bool = False,
         style: Style | None = None,
         restricts: bool = False,
+        n_given: int = 0,
     ) -> CasingCosts:
         """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        style: as in `recase`. restricts: as in `add_user_words`, for units.
+        style: as in `recase`. restricts: as in `add_user_words`, for units. n_given: the first words that stay as they
+        are, and are evidence for the others.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
-        costs = self._costs(buf, words, block, keeps_pruned, style, None if found is None else found.shapes)
+        given = None if found is None else found.shapes
+        if n_given:
+            before = shapes_before(buf, words, self.loaded.pretokenized, n_given)
+            given = before if given is None else np.where(before == AS_FORM, given, before)
+        costs = self._costs(buf, words, block, keeps_pruned, style, given, n_given)
         is_context, symbols = block is None or block.source is None, self.loaded.model.symbols
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
         if units is not None:
@@ -334,12 +355,13 @@ class Pipeline:
         block: Block | None,
         include_pruned: bool,
         style: Style | None,
-        given: Shapes | None = None,
+        given: Shapes | None,
+        n_given: int,
     ) -> CasingCosts:
         """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
         if block is None or block.source is None:
-            written = self._written(buf, words, style)
-            costs = self._context_costs(buf, words, include_pruned, given, written)
+            written = self._written(buf, words, style, n_given)
+            costs = self._context_costs(buf, words, include_pruned, given, written, n_given)
             if self.input_case == "keep":
                 costs = keep_written(buf, words, self.loaded.model.symbols, self.loaded.pretokenized, costs)
             return costs
@@ -357,31 +379,42 @@ class Pipeline:
         include_pruned: bool = False,
         given: Shapes | None = None,
         written: Written = NOT_USED,
+        n_given: int = 0,
     ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
         begins = expected(words)
-        memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
+        memory = rarity(words, self.loaded.model.arcs) if self.options.document or n_given else None
         return casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
-            self.language, self.spellings, given, written,
+            self.language, self.spellings, given, written, n_given,
         )  # fmt: skip
 
-    def _written(self, buf: Buffer, words: Words, style: Style | None) -> Written:
+    def _written(self, buf: Buffer, words: Words, style: Style | None, n_given: int) -> Written:
         """Return the written case of a text as evidence; of single lines if `style` is None."""
-        if self.input_case != "evidence" or not self._uses_case(buf, style):
+        after = buf[words.ends[n_given - 1] :] if n_given else buf
+        if self.input_case != "evidence" or not self._uses_case(after, style):
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None
         shapes = written_evidence(buf, words, self.loaded.model.symbols, self.loaded.pretokenized)
         return Written.of(shapes, noise.evidence, NO_STYLE if style is None else style.counts)
 
-    def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
-        """P: return the text with its words in the surface forms of a path."""
-        symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
+    def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts, n_given: int = 0) -> memoryview:
+        """P: return the text with its words in the surface forms of a path. The first n_given words stay."""
+        symbols, pretokenized, sentence_case = (
+            self.loaded.model.symbols,
+            self.loaded.pretokenized,
+            self.options.sentence_case,
+        )
+        may_change = np.arange(len(words.starts)) >= n_given if n_given else None
+        if self.options.only:
+            path, shapes, gets_capital, of_starts = starts_only(buf, words, path, costs, symbols, pretokenized)
+            costs, sentence_case = costs._replace(shapes=shapes, keeps_capital=gets_capital), False
+            may_change = of_starts if may_change is None else of_starts & may_change
         return write(
-            buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted, costs.languages,
+            buf, words, path, symbols, pretokenized, sentence_case, costs.shapes, costs.copies, costs.keeps_capital,
+            costs.dotted, costs.languages, may_change,
         )  # fmt: skip
 
     # Texts of any size, piece by piece
@@ -441,6 +474,26 @@ class Pipeline:
             end = begin + piece.size
             yield piece if is_blank(piece) else self.punctuated(piece, pauses=pauses.between(begin, end)), of_piece
             begin = end
+
+    def recase_after(self, before: bytes, text: bytes) -> memoryview:
+        """Return a text that continues another one on its line in its best casing."""
+        self.options.check_call("before")
+        first = next(pieces(text))
+        before = continued(before, first)
+        buf = self.punctuated(np.frombuffer(before + first.tobytes(), np.uint8), len(before))
+        recased = (buf.data if self.is_written else self.recase_from(buf, len(before)))[len(before) :]
+        rest = text[len(first) :]
+        return memoryview(bytes(recased) + self.recase_utf8(rest)) if rest else recased
+
+    def recase_from(self, buf: Buffer, begin: int, style: Style | None = None) -> memoryview:
+        """Return a text in its best casing from a byte offset on. The words before it stay as they are, and are
+        evidence for the others. style: as in `recase`."""
+        text = self.text(buf)
+        words = self.words(text.buf)
+        n_given = int(np.searchsorted(text.offsets(words.starts), begin))
+        costs = self.costs(text.buf, words, style=style, n_given=n_given)
+        path = self.engine.best(words, costs.arc_costs)
+        return self.written(text, words, self.surface(text.buf, words, path, costs, n_given))
 
     def recase_text(self, text: bytes) -> memoryview:
         """Return a text in its best casing, given also its style."""
@@ -645,6 +698,13 @@ def _entries(files: Iterable[Path]) -> list[str]:
 def is_blank(buf: Buffer) -> bool:
     """Return whether a text is white space, which need not be recased: a file of it may decompress to gigabytes."""
     return not bytes(buf[:_HEAD]).strip() and not bytes(buf).strip()
+
+
+def continued(before: bytes, text: bytes | Buffer) -> bytes:
+    """Return the end of a text that another one continues, with a blank after its last word if there is none."""
+    if len(before) > _BEFORE:
+        before = before[before.find(b" ", -_BEFORE) + 1 :]
+    return before + b" " if _ends_word(before) and _begins_word(bytes(text[:4])) else before
 
 
 def pieces(text: bytes) -> Iterator[Buffer]:

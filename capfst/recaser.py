@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from capfst import models
+from capfst.casing.user_words import is_named
 from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, ModelError, quantity
 from capfst.forks import loading
@@ -92,7 +93,9 @@ class Recaser:
         there."""
         path = os.path.abspath(self.model.path)
         options = asdict(self.options)
-        options["words"] = tuple(os.path.abspath(each) if isinstance(each, str) else each for each in options["words"])
+        options["words"] = tuple(
+            os.path.abspath(each) if isinstance(each, str) and not is_named(each) else each for each in options["words"]
+        )
         return reopen, (path, identity(self.model), tuple(sorted(options.items())))
 
     def __repr__(self) -> str:
@@ -107,17 +110,26 @@ class Recaser:
         return f"<Recaser {self.model.path}: order {self.model.signature.order}, {words}, {described}; {options}>"
 
     @overload
-    def __call__(self, text: str, **options: Any) -> str: ...
+    def __call__(self, text: str, *, before: str = "", **options: Any) -> str: ...
 
     @overload
     def __call__(self, text: list[str] | tuple[str, ...], **options: Any) -> list[str]: ...
 
-    def __call__(self, text: str | list[str] | tuple[str, ...], **options: Any) -> str | list[str]:
+    def __call__(self, text: str | list[str] | tuple[str, ...], *, before: str = "", **options: Any) -> str | list[str]:
         """Return a text, of one or many lines, in its best casing; for a list of texts, a list.
+
+        Args:
+            before: text that the first line continues, as in dictation. It stays as it is: its words show whether a
+                sentence goes on, and its names are evidence. Its last 4 kB count.
 
         Raises:
             TypeError: neither a str nor a list or tuple of str.
         """
+        if before:
+            if not isinstance(text, str):
+                raise _no_str(text, "with `before`, the text must be a str")
+            pipeline = self.pipeline_with(options, "recaser")
+            return _str(pipeline.recase_after(_utf8(before), _utf8(text)))
         if isinstance(text, (list, tuple)):
             pipeline = self.pipeline_with(options, "recaser")
             if markup_of("", pipeline.options.markup) != NONE:
@@ -160,14 +172,14 @@ class Recaser:
             return _recase_batches(pipeline, iter(lambda: list(islice(checked, _LINES)), []), style)
         return _recase_batches(pipeline, as_they_come(checked, _LINES), style)
 
-    def stream(self, look_ahead: int = 4, **options: Any) -> Stream:
+    def stream(self, look_ahead: int = 4, *, before: str = "", **options: Any) -> Stream:
         """Return a Stream, which recases text while it is still being spoken: each word as soon as `look_ahead` words
-        follow it.
+        follow it. before: text that its first utterance continues, as in a call of the Recaser.
 
         Raises:
             OptionError: `look_ahead` is less than 0, or an option is for whole texts: `document`, `wrapped`, `markup`.
         """
-        return Stream(self.pipeline_with(options, "stream"), look_ahead)
+        return Stream(self.pipeline_with(options, "stream"), look_ahead, before)
 
     def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None, **options: Any) -> Lines:
         """Return translations in their best casing given their cased source (Wang, Knight & Marcu 2006).

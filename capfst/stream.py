@@ -20,7 +20,7 @@ import numpy as np
 
 from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, OptionError
-from capfst.pipeline import Pipeline
+from capfst.pipeline import Pipeline, continued
 
 CONTEXT = 40  # settled words that are recased again, as context of those after them
 
@@ -55,16 +55,19 @@ class Stream:
     utterances before it shows how reliable its own is.
     """
 
-    def __init__(self, pipeline: Pipeline, look_ahead: int) -> None:
+    def __init__(self, pipeline: Pipeline, look_ahead: int, before: str = "") -> None:
         if not isinstance(look_ahead, int) or look_ahead < 0:
             raise OptionError(f"`look_ahead` is {look_ahead!r}. Use an integer, 0 or more.")
         pipeline.options.check_call("stream")
         self.look_ahead = look_ahead
         self._pipeline = pipeline
         self._learned = Style()  # of the utterances that have ended
-        self._begin()
+        if before:
+            pipeline.options.check_call("before")
+        self._begin(_checked(before, "stream"))
 
-    def _begin(self) -> None:
+    def _begin(self, before: str = "") -> None:
+        self._before = _utf8(before)  # the utterance continues it
         self._style = self._learned.frozen()
         self._words: list[str] = []
         self._spaces = [""]  # before each word, and after the last one
@@ -184,11 +187,17 @@ class Stream:
                 if given
             ]
         )
-        line = np.frombuffer(_utf8(before + self._line(n_given)), np.uint8)
-        text = self._pipeline.punctuated(line, len(_utf8(before))) if self._pipeline.punctuator else line
-        recased = _split(self._pipeline.recase(text, style=self._style)[1])[n_given - begin :]
-        marked = self._words[n_given:] if text is line else _split(text.data)[n_given - begin :]
-        new = [_Given(*pair) for pair in zip(marked, recased, strict=True)]
+        utterance = _utf8(before + self._line(n_given))
+        first = continued(self._before, utterance) if self._before else b""
+        line = np.frombuffer(first + utterance, np.uint8)
+        text = self._pipeline.punctuated(line, len(first) + len(_utf8(before))) if self._pipeline.punctuator else line
+        if first:
+            recased = self._pipeline.recase_from(text, len(first), self._style)[len(first) :]
+        else:
+            recased = self._pipeline.recase(text, style=self._style)[1]
+        cased = _split(recased)[n_given - begin :]
+        marked = self._words[n_given:] if text is line else _split(text[len(first) :].data)[n_given - begin :]
+        new = [_Given(*pair) for pair in zip(marked, cased, strict=True)]
         if new and not has_ended and text is not line:
             new[-1] = new[-1].without_mark(self._words[-1])
         pairs = zip(self._given, [*self._given[:n_given], *new], strict=True)

@@ -424,6 +424,7 @@ def write(
     keeps_capital: npt.NDArray[np.bool_] | None = None,
     dotted: npt.NDArray[np.bool_] | None = None,
     languages: npt.NDArray[np.uint8] | None = None,
+    may_change: npt.NDArray[np.bool_] | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
@@ -431,7 +432,7 @@ def write(
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
     first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words with keeps_capital[i] are
     capitalized. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
-    `CasingCosts`.
+    `CasingCosts`. may_change: bool[n], the words that may change at all; None: all.
     """
     spelling = own = spelling_of(symbols.language)
     if dotted is not None:
@@ -452,8 +453,11 @@ def write(
         first = of_sentences | first if first.size else of_sentences
     changing = np.empty(len(path.labels), np.int64)
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
+    changing = changing[:n_changing]
+    if may_change is not None:
+        changing = changing[may_change[changing]]
     size = _write(
-        buf, words, changing[:n_changing], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
+        buf, words, changing, path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
         pretokenized, first, _NONE if dotted is None else dotted, spelling, own, scratch, out,
     )  # fmt: skip
     return out[:size].data

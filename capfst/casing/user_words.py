@@ -43,9 +43,10 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
-from capfst.options import MAX_WEIGHT, UserEntry
+from capfst.options import LISTS, MAX_WEIGHT, UserEntry
 from capfst.system.sparse import sparse
-from capfst.text.unicode import GROWTH, INFO, lower_bytes
+from capfst.text.facts import folder
+from capfst.text.unicode import GROWTH, INFO, lower, lower_bytes
 
 _QUOTE, _RIGHT_QUOTE = "'", "’"
 _SLOTS = 1.6  # per piece
@@ -161,21 +162,33 @@ def loaded_entries(words: Iterable[str | UserEntry]) -> tuple[UserEntry, ...]:
 
 
 def _entries(words: Iterable[str | UserEntry]) -> Iterator[_Entry]:
+    """Yield the user's entries, and those of LISTS that have none of the same words."""
+    own: list[_Entry] = []
+    named: list[_Entry] = []
     number = 0
     for each in words:
         if isinstance(each, str):
-            yield from _of_file(each)
+            (named if is_named(each) else own).extend(_of_file(each))
         else:
             number += 1
             text, weight = each
             entry = _Entry(text.strip(), FIXED if weight is None else weight, _GIVEN, number)
             if not entry.text or "\n" in entry.text:
                 raise entry.error(f"{text!r} is not one line of text. Give a word or a phrase.")
-            yield entry
+            own.append(entry)
+    known = {lower(entry.text) for entry in own} if named else ()
+    yield from own
+    yield from (entry for entry in named if lower(entry.text) not in known)
+
+
+def is_named(name: str) -> bool:
+    """Return whether this is the name of one of LISTS; a file is never taken for a name."""
+    return name in LISTS and not Path(name).exists()
 
 
 def _of_file(name: str) -> Iterator[_Entry]:
-    lines = b"".join(read_blocks([Path(name)], errors="refuse")).decode().split("\n")
+    file = folder() / f"words_{name}.tsv" if is_named(name) else Path(name)
+    lines = b"".join(read_blocks([file], errors="refuse")).decode().split("\n")
     for number, line in enumerate(lines, 1):
         if line := line.strip():
             text, tab, weight = line.rpartition("\t")

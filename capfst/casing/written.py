@@ -101,6 +101,16 @@ def written_shapes(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool)
     return shapes
 
 
+def shapes_before(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, n_given: int) -> npt.NDArray[np.uint8]:
+    """Return uint8[n]: the written Shape of the first n_given words, AS_FORM for the others, and for those whose
+    capital may come from their position."""
+    written = written_shapes(buf, words, pretokenized)[:n_given]
+    shapes = np.full(len(words.starts), AS_FORM, np.uint8)
+    is_open = (written & (SHAPE | MAY_BEGIN)) == (Shape.CAPITALIZED | MAY_BEGIN)
+    np.copyto(shapes[:n_given], written & SHAPE, where=~is_open)
+    return shapes
+
+
 @inner
 def _is_slip(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether the word has two capitals and then small letters, as in THe; DVDs are a plural."""

@@ -304,6 +304,7 @@ def casing_costs(
     spellings: Context | None = None,
     given: npt.NDArray[np.uint8] | None = None,
     written: Written = NOT_USED,
+    n_given: int = 0,
 ) -> CasingCosts:
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
@@ -316,6 +317,7 @@ def casing_costs(
         include_pruned: also return the costs of pruned forms, and the options.
         begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
         rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
+        n_given: words at the beginning that are evidence for the others, even on their line.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
@@ -334,7 +336,7 @@ def casing_costs(
     if context is not None:
         score(buf, words, text, lowercaser, context, log_p, given, written)
         if rarity is not None:
-            remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
+            remember(words.token_types, text.tokens, text.token_of, rarity, n_given, log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes

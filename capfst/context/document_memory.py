@@ -40,6 +40,7 @@ from capfst.text.tokenizer import NEWLINE
 RARE = 6e-5
 """The frequency of a word with w = 1/2. Tuned on development text, as the other weights (1) and 1/√N were."""
 
+_GIVEN = 2  # times that a word counts whose casing is given
 _KEYS = 3  # of a word: alone, with the word before it, with the word after it
 _ONE = 1 << 16  # probability 1 in sums
 
@@ -111,11 +112,13 @@ def _recall(slots: I64Array, sums: I64Matrix, rarity: f32, log_p: F32Array) -> N
 
 
 @allocating
-def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarity: F32Array, log_p: F32Matrix) -> None:
+def remember(
+    token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarity: F32Array, n_given: i64, log_p: F32Matrix
+) -> None:
     """Add document memory to log_p, float32[n, N_SHAPES], of the n words of a document, in place.
 
     log_p: ln p, or ln of values proportional to p. tokens, token_of: as in `tokens.TokenizedText`. rarity: float32[n],
-    the weight of each word's memory.
+    the weight of each word's memory. n_given: words at the beginning whose casing is given; the last ends a line.
     """
     n = token_types.size
     size = 16
@@ -138,13 +141,13 @@ def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarit
             for shape in range(N_SHAPES):
                 total += np.exp(log_p[i, shape])
             for shape in range(N_SHAPES):
-                evidence[i, shape] = i32(_ONE * np.exp(log_p[i, shape]) / total + 0.5)
+                evidence[i, shape] = i32(_ONE * np.exp(log_p[i, shape]) / total + 0.5) * (_GIVEN if i < n_given else 1)
             if gives[i]:
                 _add(slots[i], evidence[i], 1, sums)
     begin = 0
     while begin < n:
         end = begin
-        while end < n and token_types[end] != NEWLINE:
+        while end < n and token_types[end] != NEWLINE and end != n_given - 1:
             if gives[end]:
                 _add(slots[end], evidence[end], -1, sums)
             end += 1

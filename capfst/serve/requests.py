@@ -77,6 +77,7 @@ RecaseRequest = _request(
     lines=(_of(list[str], "The lines of a text, instead of `text`.") | UnsetType, UNSET),
     nbest=(_Nbest | UnsetType, UNSET),
     confidence=(_of(bool, "Also return the changed words of each line with their log-odds."), False),
+    before=(_of(str, "Text that `text` continues, as in dictation. It stays as it is, and is not returned."), ""),
 )
 ExplainRequest = _request(
     "ExplainRequest",

@@ -132,6 +132,12 @@ class Service:
         """Return the answer to the text of a request, or one for each of its lines, or texts (`is_list`)."""
         recaser, options = self.recaser(asked.model), asked.options()
         texts = asked.lines if asked.text is UNSET else [asked.text]
+        if asked.before:
+            if asked.text is UNSET or asked.nbest is not UNSET or asked.confidence:
+                raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
+            return [
+                await self._in_thread(request, self._pool, partial(recaser, texts[0], before=asked.before, **options))
+            ]
         if asked.nbest is not UNSET or asked.confidence:
             requests.check_details(asked, texts)
             return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])

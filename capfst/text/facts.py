@@ -9,7 +9,7 @@ from pathlib import Path
 from capfst.exceptions import CapfstError
 
 
-def _folder() -> Path:
+def folder() -> Path:
     """Return the folder of the tables: an installed package contains it, a checkout has it next to the package."""
     package = Path(__file__).parent.parent
     for folder in (package / "grammars", package.parent / "grammars"):
@@ -24,7 +24,7 @@ def rows(name: str) -> list[list[str]]:
     Raises:
         CapfstError: the folder of the tables is missing.
     """
-    text = (_folder() / name).read_text(encoding="utf-8")
+    text = (folder() / name).read_text(encoding="utf-8")
     return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
 
 

@@ -16,6 +16,8 @@ from support.untouched import parts
 
 import capfst
 from capfst.exceptions import CorpusError, OptionError
+from capfst.options import LISTS
+from capfst.text.facts import folder
 from capfst.text.unicode import lower
 
 ENGINES = ("fast", "openfst")
@@ -368,6 +370,19 @@ def test_a_batch_is_done_again_if_a_list_has_changed(small, tmp_path):
     assert batch(*listed) == ("PYTORCH", "done")
     assert batch()[1] == "done"
     assert batch()[1] == "skipped"
+
+
+def test_lists_of_the_package(tmp_path, monkeypatch):
+    recaser = capfst.load("en", words=["medicine", "places", "tech", ("OZEMPIC", None)])
+    assert recaser("we use pytorch, huggingface and ozempic") == "we use PyTorch, HuggingFace and OZEMPIC"
+    assert pickle.loads(pickle.dumps(recaser))("ask huggingface") == "ask HuggingFace"
+    assert run("recase", "--words", "tech", stdin="ask huggingface\n").stdout == b"ask HuggingFace\n"
+    for name in LISTS:
+        assert capfst.load("en")("a common word", words=name) == "a common word"
+        assert (folder() / f"words_{name}.tsv").stat().st_size <= 300_000
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tech").write_text("HUGGINGFACE\n")  # a file is never taken for a name
+    assert capfst.load("en", words="tech")("ask huggingface") == "ask HUGGINGFACE"
 
 
 def test_translations(tmp_path):

@@ -65,6 +65,13 @@ def test_plain_text_stays_plain(service, recaser):
     assert answer.body.decode() == recaser(TEXT, input_case="ignore", words={"NAVY": None})
 
 
+def test_text_continues_other_text(service):
+    assert service.post("/recase", {"text": "york", "before": "I live in New"}).json == {"text": "York"}
+    assert service.ask("POST", "/recase?before=I+live+in+New", b"york", "text/plain").body == b"York"
+    for more in {"nbest": 2}, {"confidence": True}, {"document": True}, {"lines": ["york"]}:
+        assert "`" in service.post("/recase", {"text": "york", "before": "I live in New"} | more).error
+
+
 def test_confidence_and_the_best_casings_are_those_of_the_recaser(service, recaser):
     expected = {
         "text": recaser(LINE),
