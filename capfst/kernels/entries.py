@@ -1,11 +1,13 @@
 """Compile kernels by numba and LLVM: from annotated functions to machine code.
 
 numba's decorator `njit` compiles what kernels call, and `cfunc` the entries: C functions that Python calls (_call.c).
-numba optimizes nothing here; LLVM optimizes each entry with all that it calls. `_index` replaces one function of numba.
+numba optimizes nothing here; LLVM optimizes each entry with all that it calls. `_index` and `_compile_only` replace
+functions of numba.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from functools import lru_cache
@@ -15,6 +17,7 @@ os.environ.setdefault("NUMBA_OPT", "0")  # before numba is imported
 
 from llvmlite import binding
 from numba import cfunc, njit, types
+from numba.core import codegen
 from numba.core.types import BaseTuple  # type: ignore[attr-defined]
 from numba.extending import typeof_impl
 from numba.np import arrayobj
@@ -41,6 +44,22 @@ def _index(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -
 
 
 arrayobj.fix_integer_index = _index
+
+
+def _compile_only() -> None:
+    """Make numba return LLVM's code alone: it also makes machine code of each function, and loads it.
+
+    Without this, a build takes 1.3 times as long. No option of numba omits it. If a later numba no longer calls these
+    methods, builds become slower; the machine code is the same.
+    """
+    codegen.JITCodeLibrary._finalize_specific = lambda library: None
+    codegen.JITCodeLibrary.get_pointer_to_function = lambda library, name: library._ensure_finalized() or 0
+    codegen.JITCPUCodegen.set_env = lambda all_code, name, environment: None
+
+
+_compile_only()
+gc.freeze()
+gc.set_threshold(100_000, 50, 100)  # numba makes many objects that live long
 
 
 @typeof_impl.register(KernelFunction)
