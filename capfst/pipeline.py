@@ -82,6 +82,7 @@ _OF_BOUNDARIES = "abbreviations", "language", "context"  # the options that boun
 _HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
 _BEFORE = 1 << 12  # bytes of the text that another one continues
+_CONTINUATION = bytes(range(0x80, 0xC0))  # no character begins with one of these
 _ends_word = re.compile(rb"[^\s\"'(\[{-]\Z").search  # or with a mark after one
 _begins_word = re.compile(rb"[^\s!-/:-@\[-`{-~]").match
 
@@ -702,8 +703,7 @@ def is_blank(buf: Buffer) -> bool:
 
 def continued(before: bytes, text: bytes | Buffer) -> bytes:
     """Return the end of a text that another one continues, with a blank after its last word if there is none."""
-    if len(before) > _BEFORE:
-        before = before[before.find(b" ", -_BEFORE) + 1 :]
+    before = before[-_BEFORE:].lstrip(_CONTINUATION)
     return before + b" " if _ends_word(before) and _begins_word(bytes(text[:4])) else before
 
 

@@ -72,7 +72,8 @@ def test_only_the_text_is_returned(trigrams: Recaser, before: str, text: str) ->
 def test_a_long_text_before_costs_no_more() -> None:
     recaser = capfst.load("en")
     assert recaser("york", before="word " * 500_000 + "in New") == "York"
-    assert recaser("york", before="x" * 500_000) == "York"
+    for before in "x" * 500_000, "x" + "東" * 500_000, "x" + "é" * 500_000:
+        assert recaser("york", before=before) == "York"
     long = "new york " * 200_000
     assert recaser(long, before="We saw") == recaser(long)
 
