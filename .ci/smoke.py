@@ -125,6 +125,7 @@ NAMES: dict[str, Callable[[], object]] = {
         raises(capfst.CapfstError, trained_bilingual) if lacks("bilingual") else trained_bilingual().pairs > 0
     ),
     "TrainedBilingual": lambda: lacks("bilingual") or isinstance(trained_bilingual(), capfst.TrainedBilingual),
+    "translate_cased": lambda: capfst.translate_cased(lambda texts: texts, LOWER) == TEXT,
     "score": lambda: 0 < capfst.score(**SCORED).accuracy < 100,
     "score_files": lambda: capfst.score_files(**FILES).accuracy == 100,
     "Scores": lambda: isinstance(capfst.score(**SCORED), capfst.Scores),

@@ -3,6 +3,7 @@
 load                opens a model: a Recaser, which restores case
 train               trains a model on cased text
 train_bilingual     adds weights learned from translations and their source
+translate_cased     translates text in capitals and Title Case with a system that needs sentence case
 score, score_files  accuracy, precision, recall, F1 and capitalization error rate of recased text
 compare_hypotheses  the significance of the differences between several recased texts
 analyze_errors, analyze_files  the wrong words, by kind
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from capfst.training.bilingual import TrainedBilingual, train_bilingual
     from capfst.training.report import Trained
     from capfst.training.stages import train
+    from capfst.translating import translate_cased
 
 __all__ = [
     "Candidate",
@@ -76,6 +78,7 @@ __all__ = [
     "score_files",
     "train",
     "train_bilingual",
+    "translate_cased",
 ]
 
 # No module directly in this package has one of these names: importing it would replace the name.
@@ -101,6 +104,7 @@ _HOMES = {
     "training.bilingual": ["TrainedBilingual", "train_bilingual"],
     "training.report": ["Trained"],
     "training.stages": ["train"],
+    "translating": ["translate_cased"],
 }
 
 
