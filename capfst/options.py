@@ -38,6 +38,9 @@ FORMATS = (
     "rev", "sherpa",
 )  # fmt: skip
 """Plain text, and files whose texts are parts of them (io/speech.py)."""
+KEEP = "keep"
+REMARKS = (KEEP, "lower", "capitalized")
+"""Values of `remarks`."""
 MAX_JOBS = 1024
 """Each thread may hold a few megabytes of text."""
 LISTS = ("medicine", "places", "tech")
@@ -251,6 +254,14 @@ class RecaseOptions(_Validated):
         not_for=("before", "single_line", "source"),
         idle_with=("stream",),
     )
+    remarks: str = option(
+        KEEP,
+        "Sounds and remarks in brackets in subtitles, such as [MUSIC]: keep them as they are, write them in lower case,"
+        " or capitalize their first word; names have capitals.",
+        choices=REMARKS,
+        group=CASING,
+        not_for=("single_line", "source", "stream", "recase_lines", "uncased"),
+    )
     align_words: bool = option(
         False,
         "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",
@@ -273,9 +284,11 @@ class RecaseOptions(_Validated):
             raise OptionError(
                 "`repair` cannot be used with `only`, `restore` and `input_case`: it chooses by itself what to change."
             )
-        if self.restore == PUNCTUATION[0] and (self.sentence_case or self.only):
-            name = "only" if self.only else "sentence_case"
-            raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
+        if self.remarks != KEEP and (self.repair or self.only):
+            raise OptionError("`remarks` cannot be used with `repair` and `only`, which leave remarks as they are.")
+        for name in "only", "sentence_case", "remarks":
+            if self.restore == PUNCTUATION[0] and getattr(self, name) not in (None, False, KEEP):
+                raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
         if self.only:
             object.__setattr__(self, "sentence_case", True)
 

@@ -53,6 +53,8 @@ def test_json_is_recognized(tmp_path: Path) -> None:
         ("a.srt", SRT, ("--wrapped",), "--wrapped cannot be used with subtitles"),
         ("a.srt", SRT, ("--nbest", "2"), "--nbest cannot be used with subtitles"),
         ("a.txt", SRT, ("--field", "x"), "a.txt, line 1: there is no field 'x'"),
+        ("a.txt", "in paris [LAUGHS]\n", ("--remarks", "lower"), "--remarks requires subtitles"),
+        ("a.jsonl", VOSK, ("--remarks", "lower"), "--remarks requires subtitles"),
         ("a.srt", SRT.encode("latin-1"), (), "a.srt, line 3: not UTF-8"),
     ],
 )
@@ -96,6 +98,9 @@ def test_batch(tmp_path: Path) -> None:
     assert files["film.srt"]["changed"] == 6
     run("batch", tmp_path / "a", "-o", out, "--sentence-case", "--report", report, code=1)
     assert [file["status"] for file in json.loads(report.read_text())["files"]].count("skipped") == 5
+    (tmp_path / "a/film.srt").write_text(SRT.replace("\n\n2", " [MUSIC]\n\n2"))
+    run("batch", tmp_path / "a", "-o", out, "--sentence-case", "--remarks", "lower", code=1)
+    assert (out / "film.srt").read_text() == CASED.replace("\n\n2", " [music]\n\n2")
     assert "--wrapped cannot" in run("batch", tmp_path / "a", "-o", out, "--wrapped", code=2).stderr.decode()
 
 

@@ -137,6 +137,7 @@ def batch(
         # The paragraphs of different records are not joined.
         align=align_field, document=(document_field or "") if document or casing["wrapped"] else None,
         delimiter=delimiter, encoding=encoding, format=format, markup=casing["markup"],
+        remarks=casing["remarks"],
     )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)

@@ -185,7 +185,9 @@ def recase(
         if speech:
             _check_speech(files, format)
     blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
-    running = _running(blocks, files, speech, field) if speech else None
+    if options["remarks"] != "keep":
+        _check_subtitles(speech)
+    running = _running(blocks, files, speech, field, options["remarks"]) if speech else None
     blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
     if source:
@@ -282,12 +284,21 @@ def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
         )
 
 
-def _running(blocks: Iterator[bytes], files: tuple[Path, ...], format: str, field: tuple[str, ...]) -> RunningBlocks:
+def _check_subtitles(format: str | None) -> None:
+    from capfst.io.speech import SUBTITLES
+
+    if format not in SUBTITLES:
+        raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
+
+
+def _running(
+    blocks: Iterator[bytes], files: tuple[Path, ...], format: str, field: tuple[str, ...], remarks: str
+) -> RunningBlocks:
     from capfst.io.running_text import RunningBlocks
     from capfst.io.speech import reader
 
     name = str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
-    return RunningBlocks(reader(name, format, field).read(blocks))
+    return RunningBlocks(reader(name, format, field, remarks).read(blocks))
 
 
 def _markup(file: Path, markup: str) -> str:

@@ -17,7 +17,8 @@ from capfst.io.blocks import joined
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.lines import BLOCK
 from capfst.io.protocol import RecaseCounts
-from capfst.io.running_text import RunningText, Times
+from capfst.io.running_text import Remarks, RunningText, Times
+from capfst.options import KEEP
 
 _clock = re.compile(r"\d+:\d\d(?::\d\d(?:[.,]\d+)?|[.,]\d+)").search
 _blank_line = re.compile(r"\n\r?\n").search
@@ -37,9 +38,10 @@ class Captions:
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY)
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, remarks: str = KEEP) -> None:
         self.name = name
-        self._marks = Marks(self.marks)
+        self._remarks = remarks
+        self._marks = Marks(self.marks, remarks != KEEP)
         self._speaker: str | None = None
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
@@ -73,8 +75,9 @@ class Captions:
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
         if is_first and not cues and data.strip("\ufeff \t\r\n") and not self.is_empty(data):
             raise CorpusError(f"{self.name}: no cues of {self.title}. Choose another `format`.")
-        times = partial(_times, data, places)
-        return RunningText(data, *joined_cues(cues), counts=RecaseCounts(records=len(cues)), cue_times=times)
+        times, counts = partial(_times, data, places), RecaseCounts(records=len(cues))
+        remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
+        return RunningText(data, *joined_cues(cues), counts=counts, cue_times=times, remarks=remarks)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -190,8 +193,8 @@ class Ass(Captions):
     marks = (r"(?P<line>\\[Nn])", SPACE, OVERRIDE, TAG, MUSIC, SOUND, TURN)
     _lines = re.compile(r"(?m)^[ \t]*(\[[^\]\n]*\]|Format|Dialogue)[ \t]*:?[ \t]*([^\r\n]*)").finditer
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, remarks: str = KEEP) -> None:
+        super().__init__(name, remarks)
         self._is_event = False
         self._fields = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 

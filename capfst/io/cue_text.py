@@ -50,28 +50,32 @@ class CueText(NamedTuple):
     breaks: bool  # whether another speaker begins with it
     breaks_after: bool
     in_capitals: bool | None  # None: a single word
+    remarks: list[list[Span]]  # to recase: the words of each
 
 
 class Marks:
-    """Finds the words among marks of these kinds. It knows whose voice the last tag names."""
+    """Finds the words among marks of these kinds, and on request those of remarks. It knows whose voice the last tag
+    names."""
 
-    def __init__(self, kinds: Iterable[str]) -> None:
+    def __init__(self, kinds: Iterable[str], with_remarks: bool = False) -> None:
         self._marks = re.compile("|".join(kinds)).finditer
+        self._with_remarks = with_remarks
         self._voice = ""
 
     def read(self, data: str, start: int, end: int, breaks: bool) -> CueText:
         """Return the words of the cue that is data[start:end]. breaks: whether another speaker begins with it."""
-        lines, breaks_after = self._lines(data, start, end)
+        lines, remarks, breaks_after = self._lines(data, start, end)
         is_upper: bool | None = in_capitals(_text(lines))
         if not is_upper and len(lines) > 1:
             lines = [line for line in lines if not _is_shout(_text([line]))]
         if lines and is_upper and len(_text(lines).split()) == 1:
             is_upper = None
         keys = [_text([line]).strip().lower() for line in lines]
-        return CueText(lines, keys, breaks or bool(lines and "\n" in lines[0][0].before), breaks_after, is_upper)
+        breaks |= bool(lines and "\n" in lines[0][0].before)
+        return CueText(lines, keys, breaks, breaks_after, is_upper, remarks)
 
-    def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], bool]:
-        """Return the text of a cue by lines; and whether another speaker begins after it."""
+    def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], bool]:
+        """Return the text of a cue by lines, its remarks, and whether another speaker begins after it."""
         capitals = _Capitals(data, begin, last)
         if not _special(data, begin, last):  # nearly always
             lines, before = [], " "
@@ -81,8 +85,9 @@ class Marks:
                 if skipped < len(line[0]):
                     lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
                 before = "\n" if _lone_label(line[0]) else " "
-            return lines, before == "\n"
+            return lines, [], before == "\n"
         lines = [[]]
+        remarks: list[list[Span]] = []
         before, end, starts_line, is_drawing = "", begin, True, False
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
@@ -105,8 +110,24 @@ class Marks:
                 is_drawing = drawing[-1] != "0"
             elif kind == "sound" and not _is_sound(mark, last, starts_line):
                 end = mark.start()  # it is text
+            elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
+                remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
             before += self._instead_of(mark, kind)
-        return [line for line in lines if line], "\n" in before
+        return [line for line in lines if line], remarks, "\n" in before
+
+    def _remark(self, data: str, start: int, last: int) -> list[Span]:
+        """Return the words of the remark data[start:last]."""
+        spans: list[Span] = []
+        before = ""
+        for mark in chain(self._marks(data, start, last), [None]):
+            end = mark.start() if mark else last
+            if data[start:end].strip():
+                spans.append(Span(start, end, data[start:end], before))
+                before = ""
+            if mark:
+                before += self._instead_of(mark, mark.lastgroup).replace("\n", " ")
+                start = mark.end()
+        return spans
 
     def _instead_of(self, mark: re.Match[str], kind: str | None) -> str:
         """Return what stands for a mark in the running text."""
@@ -183,7 +204,7 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
     begin_with_capital = _begin_with_capital(cues)
     spans: list[Span] = []
     copies: list[Copy] = []
-    before = CueText([], [], False, False, None)
+    before = CueText([], [], False, False, None, [])
     breaks = False
     for cue in cues:
         breaks |= cue.breaks

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Protocol
 from capfst.exceptions import OptionError, quantity
 from capfst.io.compression import OnRead
 from capfst.io.encodings import UTF8, checked
-from capfst.options import Errors
+from capfst.options import KEEP, Errors
 from capfst.system.progress import clock
 
 OnError = Literal["fail", "pass", "drop"]
@@ -49,6 +49,7 @@ class TextOptions:
     encoding: str = UTF8  # of text files
     format: str | None = None  # of speech (io/speech.py), whatever the names of the files; None: by the name
     markup: str = "none"  # of the texts, or "auto", for files of text: that of their suffix (text/markup.py)
+    remarks: str = KEEP  # sounds and remarks in subtitles: as RecaseOptions has it
     usual_field: ClassVar[tuple[str, ...]] = ()  # without `field`
     remedy: ClassVar[str] = "Fix it."  # for a malformed record
 

@@ -26,12 +26,14 @@ from capfst.io.protocol import NO_COUNTS, Recase, RecaseCounts
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
 _INSERTED, _REMOVED = ",.?", ",.:;?!…"  # marks that restoring punctuation may insert and, on request, remove
+_BEFORE_REMARK = "\n) "  # no sentence begins after a closing bracket
 _LINE_ENDS = {"\n", "\n\n"}  # before spans that are lines of their own
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
 _line_ends = re.compile(r"\n").finditer
 _tokens = re.compile(r"\S+|\s+").findall
+_letter = re.compile(r"\W*([^\W\d_])").match
 
 
 class Span(NamedTuple):
@@ -94,6 +96,43 @@ class Copy(NamedTuple):
     of: list[Span]
 
 
+class Remarks(NamedTuple):
+    """Remarks, such as sounds, each of which is recased on its own."""
+
+    spans: list[list[Span]]  # of each
+    are_capitalized: bool  # their first words
+
+    def lines(self) -> Iterator[Span]:
+        """Yield the spans as lines of running text. The capital of a first word is no evidence, nor are those of a
+        remark in Title Case; those in capitals are none in any line."""
+        for spans in self.spans:
+            text = " ".join([span.value for span in spans])
+            first, *others = text.split()
+            is_title = not any(map(str.islower, others))
+            for k, span in enumerate(spans):
+                value = span.value
+                if not text.isupper():
+                    value = value.lower() if is_title else value.replace(first, first.lower(), k == 0)
+                yield span._replace(value=value, before=span.before if k else _BEFORE_REMARK)
+
+    def cased(self, recased: Iterable[str]) -> Iterator[str]:
+        """Yield the spans as they are to be written, given those of `lines` recased."""
+        values = iter(recased)
+        for spans in self.spans:
+            for k, span in enumerate(spans):
+                value = next(values)
+                value = value if len(value) == len(span.value) else with_case_of(span.value, value)  # without marks
+                letter = _letter(value) if self.are_capitalized and k == 0 else None
+                if letter and letter[1].islower():
+                    i = letter.start(1)
+                    own = span.value[i]  # it may be İ
+                    value = value[:i] + (own if own.isupper() else _raised(letter[1])) + value[i + 1 :]
+                yield value
+
+
+NO_REMARKS = Remarks([], False)
+
+
 def _as_it_is(old: str, new: str) -> str:
     return new
 
@@ -110,6 +149,7 @@ class RunningText:
         times: returns the times of spans; None: there are none.
         cue_times: returns the times of cues, between which the pauses do not count.
         others: the other texts of each span, if the spans are translations.
+        remarks: spans that are recased with the running text, as lines of their own after it.
     """
 
     def __init__(
@@ -122,12 +162,14 @@ class RunningText:
         times: Callable[[], Times] | None = None,
         others: Sequence[OtherTexts] = (),
         cue_times: Callable[[], Times] = dict,
+        remarks: Remarks = NO_REMARKS,
     ) -> None:
         self.data, self.counts = data, counts
-        self._spans, self._copies, self._escape = spans, list(copies), escape
+        self._n_text, self._remarks = len(spans), remarks
+        self._spans, self._copies, self._escape = [*spans, *remarks.lines()], list(copies), escape
         self._times, self._cue_times, self._others = times, cue_times, others
-        text = "".join([span.before + span.value for span in spans])
-        self._text = f"{text}\n" if spans else ""
+        text = "".join([span.before + span.value for span in self._spans])
+        self._text = f"{text}\n" if self._spans else ""
 
     @property
     def text(self) -> SpokenText:
@@ -172,10 +214,11 @@ class RunningText:
         Raises:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
-        spans = self._spans
+        spans, n = self._spans, self._n_text
         values = self._values(str(recased, "utf-8", "surrogatepass"))
-        if self._copies:
-            changed = dict(zip(spans, values, strict=True))
+        if self._copies or self._remarks.spans:
+            spans = [*spans[:n], *chain.from_iterable(self._remarks.spans)]
+            changed = dict(zip(spans, [*values[:n], *self._remarks.cased(values[n:])], strict=True))
             waiting = self._copies
             while waiting:
                 for copy in waiting:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from capfst.exceptions import CapfstError, OptionError
 from capfst.io.blocks import PIECE, raw_pieces, read_stream
-from capfst.io.captions import Ass, Sbv, Srt, Ttml, Vtt
+from capfst.io.captions import Ass, Captions, Sbv, Srt, Ttml, Vtt
 from capfst.io.compression import OnRead
 from capfst.io.documents import Head
 from capfst.io.encodings import UTF8, Transcoding
@@ -29,6 +29,7 @@ from capfst.io.signs import TEXT, recognized
 from capfst.io.textgrid import TextGrid
 from capfst.io.timed_words import Ctm, KaldiText, Stm
 from capfst.io.transcripts import PRESETS, Transcript, is_transcript
+from capfst.options import KEEP
 from capfst.text.markup import AUTO, NONE
 from capfst.text.markup import SUFFIXES as MARKUPS
 
@@ -48,26 +49,30 @@ class SpeechReader(Protocol):
         """Yield the parts of a file that is given in blocks of whole lines; CorpusError if it is not of the format."""
 
 
+SUBTITLES: dict[str, type[Captions]] = {
+    "srt": Srt, "vtt": Vtt, "ass": Ass, "ssa": Ass, "sbv": Sbv, "ttml": Ttml,
+}  # fmt: skip
+"""Formats with sounds and remarks."""
 _READERS: dict[str, Callable[[str], SpeechReader]] = {
-    "srt": Srt, "vtt": Vtt, "ass": Ass, "ssa": Ass, "sbv": Sbv, "ttml": Ttml, "lrc": Lrc, "textgrid": TextGrid,
-    "po": Po, "ctm": Ctm, "stm": Stm, "kaldi": KaldiText,
+    **SUBTITLES, "lrc": Lrc, "textgrid": TextGrid, "po": Po, "ctm": Ctm, "stm": Stm, "kaldi": KaldiText,
     **{preset: partial(Transcript, preset=preset) for preset in PRESETS},
 }  # fmt: skip
 SUFFIXES = {f".{name}": name for name in _READERS if name not in ("kaldi", *PRESETS)}
 SUFFIXES |= {".dfxp": "ttml", ".pot": "po"}
 
 
-def reader(name: str, format: str, fields: tuple[str, ...] = ()) -> SpeechReader:
+def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> SpeechReader:
     """Return the reader of a file in one of options.FORMATS, except plain text.
 
     Args:
         name: the name of the file, in errors.
         fields: the paths of its texts, if the format is one of WITH_FIELDS; without them, those of a transcript are
             detected.
+        remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
     """
     if format in WITH_FIELDS:
         return (Transcript if format == TRANSCRIPT else JsonTexts)(name, fields=fields)
-    return _READERS[format](name)
+    return SUBTITLES[format](name, remarks) if format in SUBTITLES else _READERS[format](name)
 
 
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
@@ -122,7 +127,7 @@ class Speech(TextFile):
             raise OptionError(f"{path}: speech has no field with its source. Leave the source out.")
         fields = options.field if format in WITH_FIELDS else ()
         super().__init__(path, options)
-        self.reader = reader(str(path), format, fields)
+        self.reader = reader(str(path), format, fields, options.remarks)
         self.settings |= {"format": format, "field": list(fields)}
 
     def pieces(self, on_read: OnRead) -> Iterator[tuple[RunningText, int, bytes]]:

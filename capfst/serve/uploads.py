@@ -69,7 +69,8 @@ class Upload(FileResponse):
         pipeline = recaser.pipeline_with(asked.options(), "recase")
         names: dict[str, Any] = {} if asked.field is UNSET else {"field": (asked.field,), "column": (asked.field,)}
         document = "" if pipeline.options.document else None
-        options = BatchOptions(**names, document=document, markup=pipeline.options.markup)
+        casing = {name: getattr(pipeline.options, name) for name in ("markup", "remarks")}
+        options = BatchOptions(**names, document=document, **casing)
         try:
             format = format_of(self.given, options)
             with Path(self.path).open("wb") as file, format.writing(file) as write:

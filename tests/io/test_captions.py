@@ -14,6 +14,7 @@ from capfst import CapfstError, CorpusError, Recaser, load
 from capfst.io.captions import Srt
 from capfst.io.cue_text import Marks, _n_same
 from capfst.io.speech import reader
+from capfst.options import REMARKS
 from capfst.text.unicode import lower
 
 TIMES = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\n{}\n"
@@ -24,8 +25,8 @@ def recaser() -> Recaser:
     return load(sentence_case=True)
 
 
-def recased(recaser: Recaser, text: str, kind: str) -> str:
-    parts = reader("film", kind).read([text.encode()])
+def recased(recaser: Recaser, text: str, kind: str, remarks: str = "keep") -> str:
+    parts = reader("film", kind, remarks=remarks).read([text.encode()])
     return b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
 
 
@@ -63,7 +64,7 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         draw = random.Random(f"{kind} {seed}")
         text = damaged(draw, FILES[kind](draw))
         try:
-            out = recased(recaser, text, kind)
+            out = recased(recaser, text, kind, draw.choice(REMARKS))
         except CapfstError:
             n_refused += 1
             continue
@@ -107,6 +108,60 @@ def test_golden(recaser: Recaser, first: str, second: str, expected_first: str, 
     assert recased(recaser, TIMES.format(first, second), "srt") == expected
     windows = "\ufeff" + TIMES.format(first, second).replace("\n", "\r\n")
     assert recased(recaser, windows, "srt") == "\ufeff" + expected.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "lower", "capitalized"),
+    [
+        ("[MUSIC]", "[music]", "[Music]"),
+        ("he [laughs] left.", "He [laughs] left.", "He [Laughs] left."),
+        (
+            "I LIVE IN NEW [SIREN WAILING] YORK",
+            "I live in New [siren wailing] York",
+            "I live in New [Siren wailing] York",
+        ),
+        ("(door opens)", "(door opens)", "(Door opens)"),
+        ("[Michael Jackson's Music Plays]", "[Michael Jackson's music plays]", "[Michael Jackson's music plays]"),
+        ("[NASA RADIO]", "[NASA radio]", "[NASA radio]"),
+        ("[music by Gorvexa plays]", "[music by Gorvexa plays]", "[Music by Gorvexa plays]"),
+        ("[<i>Speaks\nGERMAN</i>]", "[<i>speaks\nGerman</i>]", "[<i>Speaks\nGerman</i>]"),
+        ("[♪ Music &amp; Laughter]", "[♪ music &amp; laughter]", "[♪ Music &amp; laughter]"),
+        ("[?] [ ] []", "[?] [ ] []", "[?] [ ] []"),
+        ("[1980S MUSIC]", "[1980s music]", "[1980s music]"),
+        ("JOHN: in paris", "JOHN: In Paris", "JOHN: In Paris"),
+        ("[JOHN]: in paris", "[JOHN]: In Paris", "[JOHN]: In Paris"),
+        ("[MAN] he left.", "[man] He left.", "[Man] He left."),
+        ("♪ in paris ♪", "♪ In Paris ♪", "♪ In Paris ♪"),
+        ("he left.\nSIREN WAILS", "He left.\nSIREN WAILS", "He left.\nSIREN WAILS"),
+        ("he (not John) left", "He (not John) left", "He (not John) left"),
+    ],
+)
+def test_remarks(recaser: Recaser, text: str, lower: str, capitalized: str) -> None:
+    for remarks, cased in ("lower", lower), ("capitalized", capitalized):
+        out = recased(recaser, TIMES.format("It is so.", text), "srt", remarks)
+        assert out == TIMES.format("It is so.", cased)
+        assert recased(recaser, out, "srt", remarks) == out
+
+
+def test_remarks_do_not_depend_on_sentence_case() -> None:
+    text = TIMES.format("[MUSIC PLAYS]", "[john Laughs]")
+    assert recased(load(), text, "srt", "lower") == TIMES.format("[music plays]", "[John laughs]")
+    assert recased(load(), text, "srt", "capitalized") == TIMES.format("[Music plays]", "[John laughs]")
+
+
+@pytest.mark.parametrize("remarks", REMARKS)
+def test_remarks_do_not_change_the_text_around_them(recaser: Recaser, remarks: str) -> None:
+    text = FILES["vtt"](random.Random(7)).replace("\n\n", " [He LAUGHS]\n\n")
+    out = recased(recaser, text, "vtt", remarks)
+    laughs = {"keep": "[He LAUGHS]", "lower": "[he laughs]", "capitalized": "[He laughs]"}[remarks]
+    assert laughs in out
+    assert out.replace(laughs, "[He LAUGHS]") == recased(recaser, text, "vtt")
+
+
+def test_remarks_get_no_marks() -> None:
+    marked = load(sentence_case=True, restore="punctuation,case")
+    out = recased(marked, TIMES.format("[MUSIC PLAYS]", "we met john how are you"), "srt", "lower")
+    assert out == TIMES.format("[music plays]", "We met John. How are you?")
 
 
 def test_captions_that_roll_up_repeat_their_case(recaser: Recaser) -> None:

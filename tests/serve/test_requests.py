@@ -124,6 +124,13 @@ def test_a_file_is_recased_by_its_suffix(service, name):
     assert answer.headers["content-disposition"].startswith("attachment")
 
 
+def test_options_apply_to_files(service):
+    given = FILES["a.srt"][0].replace(b"new york", b"new [MUSIC] york")
+    answer = service.ask("POST", "/files?name=a.srt&remarks=capitalized", given)
+    assert answer.body == given.replace(b"new [MUSIC] york", b"New [Music] York")
+    assert "remarks" in service.ask("POST", "/files?name=a.srt&remarks=upper", given).error
+
+
 def test_files_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with serving() as service:
