@@ -103,6 +103,10 @@ NAMES: dict[str, Callable[[], object]] = {
     "Recaser": lambda: isinstance(capfst.load(), capfst.Recaser),
     "RecaseOptions": lambda: capfst.load(oov="pass").options == capfst.RecaseOptions(oov="pass"),
     "Candidate": lambda: capfst.load().nbest(LOWER, 2)[0] > capfst.Candidate(0.0, TEXT),
+    "BestPath": lambda: (
+        isinstance(best := next(capfst.load().recase_lattices("0 1 new\n1 2 yolk\n1 2 york\n2")), capfst.BestPath)
+        and best.text == "New York"
+    ),
     "Recased": lambda: isinstance(recased := capfst.load().confidence(LOWER), capfst.Recased) and recased.text == TEXT,
     "Change": lambda: all(isinstance(each, capfst.Change) for each in capfst.load().confidence(LOWER).changes),
     "Stretch": lambda: isinstance(capfst.load().stretches(f"{TEXT}.\n" * 5 + f"{LOWER}\n" * 8)[0], capfst.Stretch),

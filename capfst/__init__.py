@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Reason,
     )
     from capfst.options import ContextOptions, RecaseOptions, TrainOptions
-    from capfst.recaser import Candidate, Recased, Recaser, load
+    from capfst.recaser import BestPath, Candidate, Recased, Recaser, load
     from capfst.repair import Stretch
     from capfst.search.confidence import Change
     from capfst.stream import Hypothesis, Stream
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from capfst.translating import translate_cased
 
 __all__ = [
+    "BestPath",
     "Candidate",
     "CapfstError",
     "Change",
@@ -97,7 +98,7 @@ _HOMES = {
         "Reason",
     ],
     "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
-    "recaser": ["Candidate", "Recased", "Recaser", "load"],
+    "recaser": ["BestPath", "Candidate", "Recased", "Recaser", "load"],
     "repair": ["Stretch"],
     "search.confidence": ["Change"],
     "stream": ["Hypothesis", "Stream"],

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from textwrap import fill
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from capfst.exceptions import OptionError, quantity
 
@@ -125,6 +125,23 @@ class _Validated:
             if (least is not None and not least <= value < math.inf) or (most is not None and value > most):
                 limits = f"{least} to {most}" if most is not None else f"{least} or more"
                 raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
+
+
+class Rescoring(NamedTuple):
+    """How the hypotheses of a recognizer are scored: by its own score + weight · (ln P + word_bonus · words)."""
+
+    weight: float = 0.5
+    word_bonus: float = 8.0
+    """Nats. A word costs about as much, so that longer hypotheses score neither worse nor better."""
+
+    def check(self) -> Rescoring:
+        """Return it; OptionError if a number is not supported."""
+        if not (0 <= self.weight < math.inf and abs(self.word_bonus) < math.inf):
+            given = f"the weight {self.weight:g} and {self.word_bonus:g} nats per word"
+            raise OptionError(
+                f"hypotheses cannot be scored with {given}. Use a weight of 0 or more, and finite numbers."
+            )
+        return self
 
 
 CASING, TRANSLATIONS, RUNNING = "Casing", "Translations", "Running"

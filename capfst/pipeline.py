@@ -50,13 +50,14 @@ from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
 from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
-from capfst.options import PUNCTUATION, Path, RecaseOptions
+from capfst.options import PUNCTUATION, Path, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, changes
 from capfst.search.line import max_marginals
 from capfst.search.protocol import Engine
+from capfst.search.token_lattice import token_lattice
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from capfst.bilingual.candidates import Monolingual
     from capfst.bilingual.weights import Bilingual
     from capfst.bilingual.word_facts import AnnotatedText
+    from capfst.io.word_lattices import WordLattice
 
 Buffer = npt.NDArray[np.uint8]
 """Valid UTF-8, of any number of lines."""
@@ -647,6 +649,18 @@ class Pipeline:
             words, self.costs(buf, words, include_pruned=True).arc_costs
         )[1]
         return (costs[:-1] if text.endswith(b"\n") else costs) + self.start_cost
+
+    def best_words(self, lattice: WordLattice, rescoring: Rescoring) -> tuple[float, bytes]:
+        """Return the cost of the best path through a word lattice, and its words, to be recased with all weights: here,
+        T has none. Raises: CorpusError if the LM allows no path."""
+        check()
+        words = self.loaded.transducer.words(self.text(np.frombuffer(lattice.spoken, np.uint8)).buf)
+        cost, arcs = self.engine.best_arcs(token_lattice(lattice, words, self.loaded.lm, rescoring))
+        if cost == np.inf:
+            name = lattice.name.decode(errors="replace")
+            raise CorpusError(f"the lattice {name!r} has no path whose words the model allows. Remove it.")
+        found = [lattice.words[word] for word in lattice.arcs["word"][arcs]]
+        return cost + rescoring.weight * self.start_cost, b" ".join(filter(None, found))
 
     def confidence(self, line: Block) -> tuple[str, list[Change]]:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""

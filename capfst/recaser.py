@@ -24,7 +24,7 @@ from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
 from capfst.models.loaded import LoadedModel
-from capfst.options import RecaseOptions, documented, merged
+from capfst.options import RecaseOptions, Rescoring, documented, merged
 from capfst.pipeline import Pipeline
 from capfst.repair import Stretch
 from capfst.search.confidence import Change
@@ -54,6 +54,15 @@ class Recased(NamedTuple):
 
     text: str
     changes: list[Change]
+
+
+class BestPath(NamedTuple):
+    """The best path through a word lattice: the name of its utterance, or an empty one; its words in their best casing;
+    and its cost."""
+
+    name: str
+    text: str
+    cost: float
 
 
 @documented(RecaseOptions)
@@ -266,6 +275,29 @@ class Recaser:
             CorpusError: the text has a line break.
         """
         return [_str(sentence) for sentence in self.pipeline_with(options, "sentences").sentences(_utf8(text))]
+
+    def recase_lattices(
+        self,
+        lattices: str,
+        weight: float = Rescoring().weight,
+        word_bonus: float = Rescoring().word_bonus,
+        **options: Any,
+    ) -> Iterator[BestPath]:
+        """Yield the best path through each word lattice: bestpath(lattice ∘ T ∘ LM), its words recased as a line.
+
+        lattices: any number of them, as OpenFst or Kaldi writes them as text, or Kaldi's confusion networks, with words
+        instead of their numbers. A path costs its costs in the lattice + weight · (−ln P − word_bonus · words).
+
+        Raises:
+            CorpusError: not a lattice; or one that has a cycle or no path.
+            OptionError: the weight is less than 0, or a number is not finite.
+        """
+        from capfst.io.word_lattices import word_lattices  # noqa: PLC0415  (few texts are lattices)
+
+        pipeline, rescoring = self.pipeline_with(options, "recase_lattices"), Rescoring(weight, word_bonus).check()
+        for lattice in word_lattices([_utf8(lattices)], "the lattices"):
+            cost, words = pipeline.best_words(lattice, rescoring)
+            yield BestPath(_str(lattice.name), _str(pipeline.recase_utf8(words)), cost)
 
     def knows(self, token: str) -> bool:
         """Return whether the model has a surface form of each word of the token."""

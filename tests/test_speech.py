@@ -14,6 +14,19 @@ from capfst.io.text_blocks import text_blocks
 SRT = "1\n00:00:01,000 --> 00:00:02,000\ni met josé in new\n\n2\n00:00:03,000 --> 00:00:04,000\nyork city. he is\n"
 CASED = SRT.replace("i met josé in new", "I met José in New").replace("york city. he", "York City. He")
 VOSK = '{"result": [{"word": "new"}, {"word": "york"}], "text": "new york"}\n'
+LATTICES = """\
+call-0001
+0 1 WE 3.5,1,1_2
+1 2 MET 0,0,3
+1 2 MEAT 0,-1,4
+2 3 [NOISE] 0,0,
+2 3 <eps> 0,1,
+3 4 ANGELA 0,0,
+4 0,0,
+
+call-0002 [ MERKEL 0.4 MURKLE 0.6 ] [ IN 1 ] [ BERLIN 0.75 <eps> 0.25 ]
+"""
+LATTICE = ("--format", "lattice")
 
 
 def test_recase_a_file_or_stdin(tmp_path: Path) -> None:
@@ -43,6 +56,28 @@ def test_json_is_recognized(tmp_path: Path) -> None:
     assert out == '{"x": {"y": "in New York", "z": "in new york"}}'
 
 
+def test_lattices(tmp_path: Path) -> None:
+    """The words of each lattice that cost least are recased as Kaldi's text, or as lines if they have no names."""
+    file = tmp_path / "a.lat.gz"
+    file.write_bytes(gzip.compress(LATTICES.encode()))
+    for more in ((), ("--engine", "openfst"), ("--no-context",), ("--jobs", "1")):
+        out = run("recase", *LATTICE, *more, file).stdout.decode()
+        assert out == "call-0001 we met Angela\ncall-0002 Merkel in Berlin\n"
+    out = run("recase", *LATTICE, "--rescore", "0", file).stdout.decode()
+    assert out == "call-0001 we meat [NOISE] Angela\ncall-0002 Murkle in Berlin\n"
+    without = LATTICES.replace("call-0001\n", "").split("\ncall")[0]
+    out = run("recase", *LATTICE, "--sentence-case", stdin=f"{without}\n" * 2).stdout.decode()
+    assert out == "We met Angela\n" * 2
+    assert run("recase", *LATTICE, stdin="").stdout == b""
+
+
+def test_rescore() -> None:
+    text = '{"alternatives": [{"confidence": 9.5, "text": "new yolk"}, {"text": "new york", "confidence": 9}]}\n'
+    assert run("recase", stdin=text).stdout.decode() == text.replace("new york", "New York")
+    out = run("recase", "--rescore", "0.5", stdin=text).stdout.decode()
+    assert out.startswith('{"alternatives": [{"text": "New York", "confidence": 9}, {"confidence": 9.5, "text": ')
+
+
 @pytest.mark.parametrize(
     ("name", "text", "arguments", "message"),
     [
@@ -56,6 +91,18 @@ def test_json_is_recognized(tmp_path: Path) -> None:
         ("a.txt", "in paris [LAUGHS]\n", ("--remarks", "lower"), "--remarks requires subtitles"),
         ("a.jsonl", VOSK, ("--remarks", "lower"), "--remarks requires subtitles"),
         ("a.srt", SRT.encode("latin-1"), (), "a.srt, line 3: not UTF-8"),
+        ("a.lat", LATTICES + "\n0 1 a\n1\n", LATTICE, "a.lat: some lattices have an identifier, and others have none"),
+        ("a.lat", "in new york\n", LATTICE, "a.lat, line 1: the state 'in' is not a number. Use the text of OpenFst"),
+        ("a.lat", LATTICES, (*LATTICE, "--nbest", "2"), "--nbest cannot be used with subtitles"),
+        ("a.txt", "in new york", ("--rescore", "1"), "--rescore requires the JSON of a recognizer"),
+        ("a.json", VOSK, ("--rescore", "-1"), "hypotheses cannot be scored with the weight -1 and 8 nats per word."),
+        (
+            "a.json",
+            VOSK,
+            ("--rescore", "1,2,3"),
+            "--rescore requires a weight, and perhaps nats per word, such as 0.5,8.",
+        ),
+        ("a.srt", SRT, ("--rescore", "1"), "--rescore requires the JSON of a recognizer, or --format lattice."),
     ],
 )
 def test_bad_input(tmp_path: Path, name: str, text: str | bytes, arguments: tuple[str, ...], message: str) -> None:

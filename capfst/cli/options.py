@@ -240,14 +240,23 @@ jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")
 encoding_option = options_of(TrainOptions, "encoding")
 texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encoding", "errors")
-format_option = option(
-    "--format",
-    type=click.Choice(FORMATS),
-    help="Subtitles, a transcript or the like: its format, or the recognizer that wrote the JSON; transcript: JSON"
-    " whose fields --field names, with the same words; json: JSON whose texts are each on their own; text: plain text,"
-    " whatever it looks like.  [default: by the suffix and the content]",
-    group=TEXT,
-)
+LATTICE = "lattice"
+"""The format of word lattices and confusion networks, of whose words only the best ones are recased."""
+
+
+def formats_option(formats: tuple[str, ...], more: str = "") -> Decorator:
+    """Make the option --format."""
+    return option(
+        "--format",
+        type=click.Choice(formats),
+        help="Subtitles, a transcript or the like: its format, or the recognizer that wrote the JSON; transcript: JSON"
+        f" whose fields --field names, with the same words; json: JSON whose texts are each on their own;{more} text:"
+        " plain text, whatever it looks like.  [default: by the suffix and the content]",
+        group=TEXT,
+    )
+
+
+format_option = formats_option(FORMATS)
 field_option = options_of(TrainOptions, "field")
 runner_options = together(
     option(

@@ -26,11 +26,13 @@ from capfst.cli.hints import (
 )
 from capfst.cli.options import (
     FILE,
+    LATTICE,
+    Weights,
     command,
     encoding_option,
     errors_option,
     field_option,
-    format_option,
+    formats_option,
     jobs_option,
     lm_option,
     option,
@@ -39,7 +41,7 @@ from capfst.cli.options import (
     refuse_excluded,
 )
 from capfst.cli.streams import note, read_text, write_text
-from capfst.options import RUNNING, TRANSLATIONS, RecaseOptions
+from capfst.options import FORMATS, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -87,7 +89,20 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of words that must follow a word of a --stream before it is printed.",
 )
-@format_option
+@option(
+    "--rescore",
+    type=Weights(),
+    metavar="WEIGHT[,BONUS]",
+    help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: the highest score + WEIGHT"
+    " · (ln P + BONUS · words), P being the probability of its best casing. With --format lattice, the best path has"
+    " the highest.  [default: keep the order; in a lattice 0.5,8]",
+    excludes=("single_line", "stream", "source"),
+)
+@formats_option(
+    (*FORMATS, LATTICE),
+    " lattice: word lattices of OpenFst or Kaldi as text, or Kaldi's confusion networks, of which the best words are"
+    " recased;",
+)
 @field_option
 @encoding_option
 @errors_option
@@ -121,6 +136,7 @@ def recase(
     jobs: int | None,
     is_stream: bool,
     look_ahead: int,
+    rescore: tuple[float, ...] | None,
     format: str | None,
     field: tuple[str, ...],
     encoding: str,
@@ -140,6 +156,9 @@ def recase(
     """
     if any(str(file) == "-" for file in (source, align)):
         raise click.UsageError("--source and --align must be files, not stdin (-).")
+    if rescore and len(rescore) > 2:
+        raise click.UsageError("--rescore requires a weight, and perhaps nats per word, such as 0.5,8.")
+    rescoring = Rescoring(*rescore).check() if rescore else None
     if is_stream:
         _check_stream(files, format)
     speech = None if is_stream else _speech(files, format, field, encoding, options["markup"])
@@ -184,10 +203,15 @@ def recase(
         speech, blocks = _recognized(blocks)
         if speech:
             _check_speech(files, format)
+    if speech == LATTICE:
+        speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or Rescoring(), threads)
+        rescoring = None
     blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
+    if rescoring and not speech:
+        raise _no_alternatives()
     if options["remarks"] != "keep":
         _check_subtitles(speech)
-    running = _running(blocks, files, speech, field, options["remarks"]) if speech else None
+    running = _running(blocks, files, speech, field, options["remarks"], pipeline, rescoring) if speech else None
     blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
     if source:
@@ -292,13 +316,57 @@ def _check_subtitles(format: str | None) -> None:
 
 
 def _running(
-    blocks: Iterator[bytes], files: tuple[Path, ...], format: str, field: tuple[str, ...], remarks: str
+    blocks: Iterator[bytes],
+    files: tuple[Path, ...],
+    format: str,
+    field: tuple[str, ...],
+    remarks: str,
+    pipeline: Pipeline,
+    rescoring: Rescoring | None,
 ) -> RunningBlocks:
     from capfst.io.running_text import RunningBlocks
     from capfst.io.speech import reader
+    from capfst.io.transcripts import Transcript
+    from capfst.io.word_lattices import sentence
 
-    name = str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
-    return RunningBlocks(reader(name, format, field, remarks).read(blocks))
+    reading = reader(_name(files), format, field, remarks)
+    if rescoring:
+        if not isinstance(reading, Transcript):
+            raise _no_alternatives()
+        reading.cost = lambda text: pipeline.best_words(sentence(text), rescoring)[0]
+    return RunningBlocks(reading.read(blocks))
+
+
+def _no_alternatives() -> click.UsageError:
+    return click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
+
+
+def _best_words(
+    pipeline: Pipeline, blocks: Iterator[bytes], name: str, rescoring: Rescoring, threads: int
+) -> tuple[str | None, Iterator[bytes]]:
+    """Return the best words of each lattice as a line, and the format of the lines: Kaldi's text, if the first lattice
+    has a name, or plain text."""
+    from itertools import chain, islice
+
+    from capfst.exceptions import CorpusError
+    from capfst.io.blocks import PIECE, joined
+    from capfst.io.word_lattices import WordLattice, word_lattices
+    from capfst.system.parallel import map_stream
+
+    def line(lattice: WordLattice) -> bytes:
+        if bool(lattice.name) != bool(first[0].name):
+            raise CorpusError(f"{name}: some lattices have an identifier, and others have none. Give all of them one.")
+        words = pipeline.best_words(lattice, rescoring)[1]
+        return b" ".join(filter(None, [lattice.name, words])) + b"\n"
+
+    lattices = word_lattices(blocks, name)
+    first = list(islice(lattices, 1))
+    lines = joined(map_stream(line, chain(first, lattices), threads), PIECE)
+    return "kaldi" if first and first[0].name else None, lines
+
+
+def _name(files: tuple[Path, ...]) -> str:
+    return str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
 
 
 def _markup(file: Path, markup: str) -> str:

@@ -229,7 +229,7 @@ class RunningText:
             spans = sorted(changed)
             values = [changed[span] for span in spans]
         parts, end = [], 0
-        for (start, stop, old, _), value in zip(spans, values, strict=True):
+        for (start, stop, old, _), value in sorted(zip(spans, values, strict=True)):  # as they are in the file
             if value != old:
                 parts += [self.data[end:start], self._escape(self.data[start:stop], value)]
                 end = stop

@@ -30,6 +30,11 @@ _suspicious = re.compile(r"[<\[{%@/!}]|(?i:spoken_noise|ignore_time)").search
 _parts = re.compile(r"[-_.]").split
 
 
+def is_noise(word: str) -> bool:
+    """Return whether a word is the mark of a noise."""
+    return any(_noises(word))
+
+
 def _line(fields: str) -> re.Pattern[str]:
     """Return the regular expression for a line with these fields, a comment or a blank line, with its end."""
     return re.compile(rf"[ \t\r\ufeff]*(?:\n|\Z)|[ \t\ufeff]*(?:;;[^\n]*|{fields})[ \t\r]*(?:\n|\Z)")

@@ -4,14 +4,15 @@ In: blocks of a file. Out: its running text (running_text.py). `grammars/transcr
 (json_paths.py) of each recognizer: the first that the file has is the running text, and the others follow it, word by
 word. A sentence continues over the items of an array; another speaker, channel or alternative begins a new line of the
 running text. The pauses in it are those between words with times, in seconds, milliseconds or ticks of 100 ns.
+Alternatives with scores can be put in another order (`Transcript.cost`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from math import isfinite, isnan, nan
+from math import inf, isfinite, isnan, log, nan
 from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
@@ -26,17 +27,21 @@ from capfst.text.facts import rows
 
 PRESETS: dict[str, list[str]] = {}
 """For each recognizer, the paths of its texts and words; texts with marks and speakers first."""
-for _recognizer, _path in rows("transcripts.tsv"):
+_ARE_PROBABILITIES: dict[tuple[Step, ...], bool] = {}
+"""For the texts of alternatives with scores: whether these are probabilities, or else logarithms."""
+for _recognizer, _path, *_scores in rows("transcripts.tsv"):
     PRESETS.setdefault(_recognizer, []).append(_path)
+    _ARE_PROBABILITIES |= {tuple(steps(_path)): kind == "probability" for kind in _scores}
 
 _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
 """Arrays, in lower case, whose items are not consecutive."""
-_SPEAKER, _BEGIN, _END, _DURATION = range(4)
+_SPEAKER, _BEGIN, _END, _DURATION, _SCORE = range(5)
 _KINDS = {
     **dict.fromkeys(["speaker", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"], _SPEAKER),
     **dict.fromkeys(["start", "starttime", "startoffset", "ts", "offset", "offsetinticks"], _BEGIN),
     **dict.fromkeys(["end", "endtime", "endoffset", "endts"], _END),
     **dict.fromkeys(["duration", "durationinticks", "length"], _DURATION),
+    **dict.fromkeys(["confidence", "likelihood", "score", "avglogprob"], _SCORE),
 }
 """What members tell of an object, by their names in lower case and without `_`."""
 _UNITS = (1, 1e-3, 1e-7)  # of times, in seconds
@@ -53,10 +58,11 @@ Path = tuple[Step, ...]
 class _Value:
     """An object or array that contains the strings that are being read."""
 
-    __slots__ = ("apart", "index", "is_array", "known", "name", "parent", "path")
+    __slots__ = ("apart", "end", "index", "is_array", "known", "name", "parent", "path", "start")
 
-    def __init__(self, parent: _Value | None, is_array: bool) -> None:
+    def __init__(self, parent: _Value | None, is_array: bool, start: int) -> None:
         self.parent, self.is_array = parent, is_array
+        self.start = self.end = start  # with brackets; the end is known after it
         self.name: str | None = None  # of the current member of an object
         self.index: int = 0  # of the current item of an array
         self.known: dict[int, str] = {}  # by _KINDS
@@ -109,6 +115,14 @@ class _Text(NamedTuple):
         """The indices by which texts are apart; partial results, each of which is a hypothesis of its own, all are."""
         return (self.start,) if str(self.path[0]).startswith("partial") else self.within.apart
 
+    @property
+    def score(self) -> float:
+        """The logarithm of the score of the alternative; −inf if it has none."""
+        score = _number(self.within.known.get(_SCORE, ""))
+        if _ARE_PROBABILITIES[self.path]:
+            score = log(score) if score > 0 else nan
+        return score if isfinite(score) else -inf
+
 
 class Transcript:
     """Reads the JSON of a recognizer.
@@ -124,6 +138,9 @@ class Transcript:
         given = fields or PRESETS.get(preset or "", [])
         self._views = [tuple(steps(field)) for field in given]
         self._follows = not fields  # whether all other fields with the same words get their case
+        self.cost: Callable[[bytes], float] | None = None
+        """What is subtracted from the score of an alternative, given its text, before the best ones are put first;
+        None: their order stays."""
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
         """Yield the parts of a file, each of which is whole items.
@@ -135,8 +152,9 @@ class Transcript:
         is_known, before = False, ""
         for block in items.blocks(iter(blocks)):
             data = before + block.decode("utf-8", "surrogateescape")
-            texts = list(_texts(data, len(before)))
-            n_items = sum(item.lstrip().startswith("{") for item in items.split(data[len(before) :]))
+            start = len(before)
+            texts = list(_texts(data, start))
+            n_items = sum(item.lstrip().startswith("{") for item in items.split(data[start:]))
             before = ""
             if not is_known and not n_items and data.strip("\ufeff \t\r\n") == "[":
                 before = data  # the beginning of an array, which is written only if its items are known
@@ -146,6 +164,9 @@ class Transcript:
                 if not any(text.path in self._views for text in texts):
                     raise CorpusError(self._unknown(texts))
                 is_known = True
+            if self.cost:
+                data = self._rescored(data, texts, self.cost)
+                texts = list(_texts(data, start))
             yield self._running(data, texts, n_items)
 
     def _unknown(self, texts: list[_Text]) -> str:
@@ -155,6 +176,24 @@ class Transcript:
             f"{self.name}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"
             f" `field` with the paths of its texts or words: {found}."
         )
+
+    def _rescored(self, data: str, texts: list[_Text], cost: Callable[[bytes], float]) -> str:
+        """Return a block in which the alternatives of each array that all have scores are in the order of these."""
+        arrays: dict[_Value | None, dict[_Value, _Text]] = {}
+        for text in texts:
+            if text.path in self._views and text.path in _ARE_PROBABILITIES:
+                arrays.setdefault(text.within.parent, {}).setdefault(text.within, text)
+        parts, end = [], 0
+        for array, found in arrays.items():
+            if not array or len(found) <= array.index or any(text.score == -inf for text in found.values()):
+                continue
+            costs = {
+                item: cost(text.value.encode("utf-8", "surrogatepass")) - text.score for item, text in found.items()
+            }
+            for item, best in zip(found, sorted(found, key=lambda item: costs[item]), strict=True):
+                parts += [data[end : item.start], data[best.start : best.end]]
+                end = item.end
+        return "".join([*parts, data[end:]])
 
     def _running(self, data: str, texts: list[_Text], n_items: int) -> RunningText:
         """Return the running text of a block, given its strings."""
@@ -188,10 +227,11 @@ def _texts(data: str, start: int) -> Iterator[_Text]:
     for token in _tokens(data, start):
         mark = token[0][0]
         if mark in "{[":
-            value, is_name = _Value(value, mark == "["), mark == "{"
+            value, is_name = _Value(value, mark == "[", token.start()), mark == "{"
         elif value is None or mark == ":":
             is_name = False
         elif mark in "}]":
+            value.end = token.end()
             value = value.parent
         elif mark == '"' and not (len(token[0]) > 1 and token[0][-1] == '"'):
             return

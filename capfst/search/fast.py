@@ -19,6 +19,7 @@ from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.line import LineLattice, best_paths, line_lattice
 from capfst.search.lookup import LookupTables, lookup_tables
+from capfst.search.token_lattice import TokenLattice, best_arcs
 from capfst.search.viterbi import Choices, choose, search
 
 CHUNK = 96
@@ -68,6 +69,9 @@ class Engine:
         if lattice is None:
             raise self._irregular()
         return lattice
+
+    def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
+        return best_arcs(lattice, self.tables.states, self.tables.arcs, self.starts.line)
 
     def _irregular(self) -> ModelError:
         return ModelError(

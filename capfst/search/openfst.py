@@ -19,7 +19,7 @@ to the path with the later sentence boundary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -33,6 +33,7 @@ from capfst.lm.query import LanguageModel, Starts
 from capfst.search import fast
 from capfst.search.line import LineLattice
 from capfst.search.lookup import LookupTables, lookup_tables
+from capfst.search.token_lattice import TokenLattice
 from capfst.text.tokenizer import NEWLINE
 
 BOUNDARY = (1 << 31) - 1
@@ -45,6 +46,7 @@ Costs = Sequence[Sequence[float]]
 Gaps = Sequence[tuple[float, float]]
 """What it costs that no sentence begins with a word, and that one does; +inf if that is not possible."""
 NO_GAP = 0.0, np.inf
+_NEARLY_BEST = 8  # paths whose costs are compared again exactly, as OpenFst adds them in single precision
 
 
 def _line_acceptor(words: Sequence[Sequence[tuple[int, float]]], gaps: Gaps) -> pynini.Fst:
@@ -97,36 +99,47 @@ def _step(lm: LanguageModel, starts: Starts, state: int, label: int) -> tuple[fl
     return (lm.final(state), starts.sentence) if label == BOUNDARY else lm.arc(state, label)
 
 
-def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], gaps: Gaps | None = None) -> pynini.Fst:
-    """Build the part of LM that the words in order can reach."""
-    part = pynini.Fst()
-    number = {starts.line: part.add_state()}
-    part.set_start(0)
-    added = set()
+class _Part:
+    """The part of LM that some words can reach, as they are added. weight: of its costs."""
 
-    def expand(states: set[int], labels: Sequence[int]) -> set[int]:
-        """Add the arcs of the states with these labels. Return the states that they lead to."""
+    def __init__(self, lm: LanguageModel, starts: Starts, weight: float = 1) -> None:
+        self.fst = pynini.Fst()
+        self._lm, self._starts, self._weight = lm, starts, weight
+        self._numbers = {starts.line: self.fst.add_state()}
+        self.fst.set_start(0)
+        self._added: set[tuple[int, int]] = set()
+
+    def expand(self, states: Iterable[int], labels: Sequence[int]) -> set[int]:
+        """Add the arcs of states of LM with these labels. Return the states that they lead to."""
         reached = set()
         for state in states:
             for label in labels:
-                cost, after = _step(lm, starts, state, label)
+                cost, after = _step(self._lm, self._starts, state, label)
                 reached.add(after)
-                if (state, label) not in added:
-                    added.add((state, label))
-                    if after not in number:
-                        number[after] = part.add_state()
-                    part.add_arc(number[state], Arc(label, label, cost, number[after]))
+                if (state, label) not in self._added:
+                    self._added.add((state, label))
+                    if after not in self._numbers:
+                        self._numbers[after] = self.fst.add_state()
+                    number = self._numbers[after]
+                    self.fst.add_arc(self._numbers[state], Arc(label, label, self._weight * cost, number))
         return reached
 
-    frontier = {starts.line}
+    def finished(self, states: Iterable[int]) -> pynini.Fst:
+        """Return the part, in which sentences end in these states of LM."""
+        for state in states:
+            self.fst.set_final(self._numbers[state], self._weight * self._lm.final(state))
+        return self.fst.arcsort("ilabel")
+
+
+def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], gaps: Gaps | None = None) -> pynini.Fst:
+    """Build the part of LM that the words in order can reach."""
+    part, frontier = _Part(lm, starts), {starts.line}
     for forms, (goes_on, begins) in zip(words, gaps or [NO_GAP] * len(words), strict=True):
         before = set(frontier) if goes_on < np.inf else set()
         if begins < np.inf:
-            before |= expand(frontier, [BOUNDARY])
-        frontier = expand(before, forms)
-    for state in frontier:
-        part.set_final(number[state], lm.final(state))
-    return part.arcsort("ilabel")
+            before |= part.expand(frontier, [BOUNDARY])
+        frontier = part.expand(before, forms)
+    return part.finished(frontier)
 
 
 def _extend(
@@ -217,6 +230,42 @@ def best_paths(
     return sorted(path for path in with_costs if path[0] < np.inf)[:n]
 
 
+def best_arcs(lm: LanguageModel, starts: Starts, lattice: TokenLattice) -> tuple[float, list[int]]:
+    """Compute bestpath(S ∘ T ∘ LM) for a word lattice: return its cost and the arcs of the word lattice on it.
+
+    S has the number of each token as its input, and the label of its most frequent form as its output.
+    """
+    s, part = pynini.Fst(), _Part(lm, starts, lattice.weight)
+    s.add_states(len(lattice.final))
+    s.set_start(lattice.start)
+    reached: list[set[int]] = [set() for _ in lattice.final]  # states of LM
+    reached[lattice.start] = {starts.line}
+    forms = [range(token["label"], token["label"] + token["n_forms"]) for token in lattice.tokens]
+    for k, token in enumerate(lattice.tokens):
+        source, target = int(token["source"]), int(token["target"])
+        s.add_arc(source, Arc(k + 1, forms[k][0], token["cost"], target))
+        reached[target] |= part.expand(reached[source], forms[k]) if forms[k][0] else reached[source]
+    ends = np.flatnonzero(lattice.final < np.inf).tolist()
+    for state in ends:
+        s.set_final(state, lattice.final[state])
+    st = pynini.compose(s, transducer([words for words in forms if words[0]]))
+    p = pynini.compose(st, part.finished(set().union(*(reached[state] for state in ends))))
+    if not p.num_states():
+        return np.inf, []
+    found: list[tuple[float, list[int]]] = []
+    paths = pynini.shortestpath(p, nshortest=_NEARLY_BEST).paths()
+    while not paths.done():  # by exact costs
+        labels, state, at, cost = filter(None, paths.olabels()), starts.line, lattice.start, 0.0
+        tokens = [lattice.tokens[k - 1] for k in paths.ilabels() if k]
+        for token in tokens:
+            more, state = lm.arc(state, next(labels)) if token["label"] else (0.0, state)
+            cost, at = cost + float(token["cost"]) + lattice.weight * more, token["target"]
+        cost += float(lattice.final[at]) + lattice.weight * lm.final(state)
+        found.append((cost, [int(token["arc"]) for token in tokens if token["arc"] >= 0]))
+        paths.next()
+    return min(found, default=(np.inf, []))
+
+
 def _lines(words: Words) -> Iterator[slice]:
     """Yield the words of each line, without the line ends."""
     ends = np.flatnonzero(words.token_types == NEWLINE).tolist()
@@ -256,6 +305,9 @@ class Engine:
         self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
     ) -> LineLattice:
         return fast.Engine(self.lm, self.starts, self._tables).line(words, arc_costs, stays_first)
+
+    def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
+        return best_arcs(self.lm, self.starts, lattice)
 
     @cached
     def _tables(self) -> LookupTables:

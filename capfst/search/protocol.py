@@ -10,6 +10,7 @@ import numpy.typing as npt
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.lm.query import Starts
 from capfst.search.line import LineLattice
+from capfst.search.token_lattice import TokenLattice
 
 
 class Engine(Protocol):
@@ -36,3 +37,7 @@ class Engine(Protocol):
     ) -> LineLattice:
         """Return the lattice of one line. stays_first: bool[n], whether the next word is the first of a sentence if
         this one is; None: that does not matter."""
+
+    def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
+        """Return the cost of the best path through a word lattice, and the arcs of the word lattice on it; +inf if
+        there is none."""

@@ -8,8 +8,9 @@ import pytest
 
 from capfst import CorpusError, Recaser, load
 from capfst.io.speech import reader
-from capfst.io.transcripts import PRESETS
-from capfst.options import FORMATS
+from capfst.io.transcripts import PRESETS, Transcript
+from capfst.io.word_lattices import sentence
+from capfst.options import FORMATS, Rescoring
 
 TEXT = "i met john smith in new york. he is from the u.s."
 CASED = "I met John Smith in New York. He is from the U.S."
@@ -184,6 +185,73 @@ def test_speakers_and_alternatives_are_apart(recaser: Recaser) -> None:
     results = [{"alternatives": [{"transcript": f"{name}{k}"} for name in "ab"]} for k in range(2)]
     (part,) = reader("x", "transcript").read([json.dumps({"results": results}).encode()])
     assert part.text.splitlines() == [b"a0 a1", b"b0 b1"]
+
+
+HYPOTHESES = ["eye met angela merkel", "i met angela merkel", "i met angela merkle"]
+SCORED: dict[str, tuple[str, str, list[float], Callable[[list[Any]], Any]]] = {
+    "vosk": ("text", "confidence", [300.5, 300, 290], lambda found: {"alternatives": found}),
+    "kaldi": ("transcript", "likelihood", [-1, -2, -9], lambda found: {"result": {"hypotheses": found}}),
+    "google": ("transcript", "confidence", [0.9, 0.5, 1e-9], lambda found: {"results": [{"alternatives": found}]}),
+    "azure": ("Display", "Confidence", [0.9, 0.5, 1e-9], lambda found: {"NBest": found}),
+    "deepgram": ("transcript", "confidence", [1, 0.5, 1e-9], lambda found: {"channel": {"alternatives": found}}),
+    "whisper": ("text", "avg_logprob", [-0.25, -0.5, -9], lambda found: {"hypotheses": found}),
+}
+
+
+def rescored(recaser: Recaser, text: str, weight: float, bonus: float = 0) -> str:
+    transcript = Transcript("speech.json")
+    transcript.cost = lambda text: recaser.pipeline.best_words(sentence(text), Rescoring(weight, bonus))[0]
+    parts = transcript.read([text.encode()])
+    return b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
+
+
+@pytest.mark.parametrize("recognizer", SCORED)
+def test_alternatives_in_the_order_of_their_scores(recaser: Recaser, recognizer: str) -> None:
+    """Alternatives are recased each on its own, and moved with all that they have."""
+    name, score, scores, whole = SCORED[recognizer]
+
+    def written(order: list[int], case: Callable[[str], str]) -> str:
+        return json.dumps(
+            whole([{score: scores[k], "tokens": [k, {}], name: case(HYPOTHESES[k])} for k in order]), indent=1
+        )
+
+    text = written([1, 2, 0], str)
+    for weight, order in ((0, [0, 1, 2]), (0.5, [1, 0, 2])):
+        assert rescored(recaser, text, weight) == written(order, recaser)
+    assert recased(recaser, text) == written([1, 2, 0], recaser)
+
+
+def test_longer_alternatives(recaser: Recaser) -> None:
+    text = '{"alternatives": [{"confidence": 1, "text": "new york\\nis"}, {"confidence": 1, "text": "new york"}]}'
+    assert rescored(recaser, text, 1, 99).lower() == text
+    assert json.loads(rescored(recaser, text, 1, -99))["alternatives"][0]["text"] == "New York"
+
+
+def alternatives(scores: str, after: str = "", before: str = "") -> str:
+    items = [f'{{"confidence": {score}, "transcript": "in new {score}"}}' for score in scores.split()]
+    return f'{{"alternatives": [{before}{f",{after}".join(items)}]}}'
+
+
+def test_each_list_of_alternatives_has_its_own_order(recaser: Recaser) -> None:
+    """Lists in which an alternative has no score keep their order; so does the space between alternatives."""
+
+    def written(first: str, second: str) -> str:
+        results = [alternatives(first, "\n ", before=" "), alternatives("0.2 0.7 0.0"), alternatives("0.2")]
+        return f'{{"results": [{", ".join(results)}]}}\n{{"results": [{alternatives(second, "  ")}]}}'
+
+    text = written("0.2 0.7 0.3", "0.1 0.2")
+    assert rescored(recaser, text, 0).lower() == written("0.7 0.3 0.2", "0.2 0.1")
+    assert rescored(recaser, f"[{text.replace(chr(10) + '{', ',{')}]", 0)[1:-1].lower() == written(
+        "0.7 0.3 0.2", "0.2 0.1"
+    ).replace("\n{", ",{")
+    (part,) = Transcript("speech.json").read([text.encode()])
+    assert part.written(part.text.upper()).decode() == text.replace("in new", "IN NEW")
+
+
+@pytest.mark.parametrize("score", ["true", "null", "{}", "NaN", "Infinity", "[1]", "-0.5"])
+def test_scores_that_are_none(recaser: Recaser, score: str) -> None:
+    text = f'{{"results": [{alternatives(f"0.1 {score}")}]}}'
+    assert rescored(recaser, text, 1).lower() == text.lower()
 
 
 def test_numbers_written_differently(recaser: Recaser) -> None:
