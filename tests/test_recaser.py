@@ -363,7 +363,7 @@ def test_repr_shows_the_model_and_the_options(golden_file, contextual_model):
     shown = repr(capfst.load(golden_file, sentence_case=True))
     assert f"{golden_file}: order 3, " in shown
     assert f"{len(COSTS) + 1} words, no context; " in shown
-    assert "sentence_case=True, start_token='and', breaks=True, oov='guess'" in shown
+    assert "sentence_case=True, only=None, start_token='and', breaks=True, oov='guess'" in shown
     assert "context of 2 domains" in repr(capfst.load(contextual_model))
 
 
