@@ -11,7 +11,7 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help kernels demo test quick bounds fuzz lint lm model bench bench-against experiments docs package clean
+.PHONY: help kernels demo test quick bounds fuzz lint lm model bench bench-against experiments docs wheels clean
 .DELETE_ON_ERROR:
 
 help:
@@ -31,7 +31,8 @@ help:
 	@echo 'make docs                       build the documentation site, in build/site'
 	@echo 'make fuzz                       attack capfst with random and repeated text, damaged models, signals and requests, 20 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
-	@echo 'make package                    build wheel and source distribution, in dist/'
+	@echo 'make wheels                     build the source distribution, and wheels for Linux, in dist/'
+	@echo '        [PROCESSORS="x86_64 aarch64"]'
 	@echo 'make clean                      remove everything that make has built'
 
 # The environment, in stages: capfst's own dependencies (core), then those of an extra of pyproject.toml (dev, docs, …).
@@ -113,10 +114,12 @@ docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict
 	@echo 'build/site/index.html'
 
-# The wheel is built from the source distribution.
-package: $(VENV)/package
+# The wheels are built from the source distribution.
+PROCESSORS ?= x86_64 aarch64
+wheels: $(VENV)/package
 	rm -rf dist
-	CAPFST_LEVELS=all $(BIN)/python -m build --quiet --outdir dist .
+	$(BIN)/python -m build --quiet --no-isolation --sdist --outdir dist .
+	.ci/manylinux $(PROCESSORS)
 	$(BIN)/twine check --strict dist/*
 
 clean:
