@@ -46,7 +46,7 @@ def _address(functions: ctypes.CDLL, name: str) -> int:
 
 def _has_changed(kernel: KernelFunction[..., Any], built: float) -> bool:
     """Return whether a kernel, or one that it calls, may have been edited since the library was built."""
-    modules = [name for name in sys.modules if name.startswith("capfst.")]  # with all that the kernel calls
+    modules = [name for name in list(sys.modules) if name.startswith("capfst.")]  # with all that the kernel calls
     return any(_is_newer(name, built) for name in modules) and _digests().get(kernel.name) != kernel.digest
 
 
