@@ -198,6 +198,14 @@ class RecaseOptions(_Validated):
         not_for=("before", "source", "stream", "json_lines"),
         idle_with=("single_line", "running", "context"),
     )
+    cells: bool = option(
+        False,
+        "Each line is a cell of a table or an entry of a list, such as a name: the share of words with capitals in the"
+        " column is evidence for each of them.",
+        group=CASING,
+        not_for=("before", "single_line", "source", "stream", "json_lines", "recase_lines", "running", "uncased"),
+        idle_with=("context",),
+    )
     wrapped: bool = option(
         False,
         "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",

@@ -390,7 +390,7 @@ class Pipeline:
         memory = rarity(words, self.loaded.model.arcs) if self.options.document or n_given else None
         return casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
-            self.language, self.spellings, given, written, n_given,
+            self.options.cells, self.language, self.spellings, given, written, n_given,
         )  # fmt: skip
 
     def _written(self, buf: Buffer, words: Words, style: Style | None, n_given: int) -> Written:

@@ -8,8 +8,8 @@ The LM reads an unseen casing as the word's most frequent form. So the search ne
 that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
 
 The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
-documents) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of spellings, follows on the
-same tokens (spellings.py).
+documents, and cells.py in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
+spellings, follows on the same tokens (spellings.py).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
+from capfst.context.cells import share_capitals
 from capfst.context.channel import NOT_USED, Written, is_written_mixed, stays
 from capfst.context.context_model import LEAST_PENALTY, Context, WordRecordArray
 from capfst.context.document_memory import remember
@@ -300,6 +301,7 @@ def casing_costs(
     include_pruned: bool = False,
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
+    is_column: bool = False,
     language: int = ANY,
     spellings: Context | None = None,
     given: npt.NDArray[np.uint8] | None = None,
@@ -317,6 +319,7 @@ def casing_costs(
         include_pruned: also return the costs of pruned forms, and the options.
         begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
         rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
+        is_column: whether the lines are cells that are evidence for the capitals of each other (cells.py).
         n_given: words at the beginning that are evidence for the others, even on their line.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
@@ -337,6 +340,8 @@ def casing_costs(
         score(buf, words, text, lowercaser, context, log_p, given, written)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, n_given, log_p)
+        if is_column:
+            share_capitals(text.tokens[text.token_of], log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes

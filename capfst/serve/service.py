@@ -149,7 +149,7 @@ class Service:
     async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
         """Return a recased text; a short line together with those of other requests."""
         chosen = recaser.options
-        is_alone = options.get("document", chosen.document) or options.get("wrapped", chosen.wrapped)
+        is_alone = any(options.get(name, getattr(chosen, name)) for name in ("cells", "document", "wrapped"))
         if "\n" in text or len(text) > _SHORT or is_alone:
             return await self._in_thread(request, self._pool, partial(recaser, text, **options))
         words = tuple(options.get("words", {}).items())

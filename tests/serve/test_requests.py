@@ -33,6 +33,7 @@ def test_a_text_is_recased(service, recaser, text):
         {"breaks": False},
         {"markup": "markdown"},
         {"document": True},
+        {"cells": True},
         {"wrapped": True},
         {"start_token": "the"},
     ],
