@@ -1,12 +1,15 @@
-"""Units after numbers (200 mcg, 5000 mAh, 3h): arcs of T, like words that the user gives (user_words.py).
+"""Units after numbers (200 mcg, 5000 mAh, 3h), and abbreviations (z.B., Nr. 5): arcs of T, like words that the user
+gives (user_words.py).
 
-In: the words of a text. Out: its units, each the only casing of its word. The symbols in their case are in
-`grammars/units.tsv`. A number precedes the unit, in its word (3h) or in the word before, maybe with a hyphen; a number
-has digits, and no letters. A unit that is written in mixed case (Gb) may be another one, so it is left.
+In: the words of a text. Out: its units and abbreviations, each the only casing of its word. They are in their case in
+`grammars/units.tsv` and `grammars/abbreviations.tsv`. A number precedes the unit, in its word (3h) or in the word
+before, maybe with a hyphen; a number has digits, and no letters. A period follows the abbreviation. What is written in
+mixed case (Gb) may be something else, so it is left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,26 +19,29 @@ from capfst.casing.entry_index import LISTED, Found, ListedArray
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import Words
 from capfst.kernels import copy_bytes, inner, kernel
-from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u64
+from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.binary_search import lower_bound
 from capfst.system.sparse import sparse
+from capfst.text.abbreviations import ENGLISH
 from capfst.text.facts import rows
-from capfst.text.language import Language
+from capfst.text.language import NAME, Language
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
 _LONGEST = 7  # bytes of a symbol in lower case
+_PERIOD = ord(".")
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
 
 
 class Table(NamedTuple):
-    """The units of units.tsv, for a model."""
+    """Units, or abbreviations, for a model."""
 
     symbols: Strings
     keys: I64Array  # [n]: the bytes of each in lower case, as the lowest bytes of an integer, rising
-    languages: U64Array  # [n]: bits, of the numbers of the languages in which it is a unit
+    languages: U64Array  # [n]: bits, of the numbers of the languages in which it is one
+    precede: BoolArray  # [n]: whether a number follows
 
 
 @inner
@@ -70,13 +76,38 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
     return not is_symbol and not is_upper
 
 
+@inner
+def _row(
+    buf: U8Array, start: i64, end: i64, language: u64, table: Table, info: U8Array, lowering: Lowering, lowered: U8Array
+) -> i64:
+    """Return the row of the symbol buf[start:end] in these languages, or −1."""
+    if end - start > _LONGEST:
+        return -1
+    length = lower_into(buf, start, end, start, end, lowered, 0, info, lowering)
+    key = i64(eight_of(lowered, 0, length)) if length <= _LONGEST else 0
+    k = lower_bound(table.keys, 0, table.keys.size, key)
+    while k < table.keys.size and table.keys[k] == key:
+        if table.languages[k] & language == language:
+            return k
+        k += 1
+    return -1
+
+
+@inner
+def _follows_number(buf: U8Array, words: Words, i: i64) -> bool:
+    """Return whether a number follows word i and its period."""
+    after = i + 1 if buf[words.ends[i] - 1] == _PERIOD else i + 2
+    return after < words.starts.size and is_digit(buf[words.starts[after]])
+
+
 @kernel
 def _find(
     buf: U8Array,
     words: Words,
     languages: U8Array,
     every: u64,
-    table: Table,
+    units: Table,
+    abbreviations: Table,
     policy: i64,
     info: U8Array,
     lowering: Lowering,
@@ -84,39 +115,42 @@ def _find(
     text: U8Array,
     listed: ListedArray,
 ) -> tuple[i64, i64]:
-    """Write the words that are or end with a unit to `text`, and list them. Return how many they are, and the size of
-    the text. languages: of each word, or empty. every: the bits of all languages. policy: the use of the written case.
-    lowered: working memory."""
+    """Write the words that are or end with a unit, or are an abbreviation, to `text`, and list them. Return how many
+    they are, and the size of the text. languages: of each word, or empty. every: the bits of all languages. policy: the
+    use of the written case. lowered: working memory."""
     n, size, number = 0, 0, -3  # the last word that is a number
     for i in range(words.starts.size):
-        start = words.starts[i]
-        if not (is_digit(buf[start]) | (number >= i - 2)):  # most words, in one branch
+        start, end = words.starts[i], words.ends[i]
+        is_number, has_period = is_digit(buf[start]), buf[end - 1] == _PERIOD
+        is_short = has_period | (end < buf.size and buf[end] == _PERIOD)
+        if not (is_number | (number >= i - 2) | is_short):  # most words, in one branch
             continue
-        end, unit = words.ends[i], start
         if words.token_types[i] > COMPOUND:
             continue
-        if is_digit(buf[start]):
+        unit, last, table, k = start, end, units, -1
+        if is_number:
             unit = _number_end(buf, start, end)
             if unit == end:
                 number = i
-        elif number < i - 1 and not (number == i - 2 and _is_hyphen(buf, words, i - 1)):
-            continue
-        if unit == end or end - unit > _LONGEST or words.token_types[i] != WORD:
-            continue
-        length = lower_into(buf, unit, end, unit, end, lowered, 0, info, lowering)
-        key = i64(eight_of(lowered, 0, length)) if length <= _LONGEST else 0
-        k = lower_bound(table.keys, 0, table.keys.size, key)
-        if k == table.keys.size or table.keys[k] != key or _is_left(buf, unit, end, table, k, policy, info):
+        if unit == end or words.token_types[i] != WORD:
             continue
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
-        if table.languages[k] & language != language:
+        if is_number or number == i - 1 or (number == i - 2 and _is_hyphen(buf, words, i - 1)):
+            k = _row(buf, unit, last, language, table, info, lowering, lowered)
+        if k < 0 and is_short and not is_number:
+            last, table = end - i64(has_period), abbreviations
+            k = _row(buf, unit, last, language, table, info, lowering, lowered)
+        if k < 0 or _is_left(buf, unit, last, table, k, policy, info):
+            continue
+        if table.precede[k] and not _follows_number(buf, words, i):
             continue
         listed[n].word, listed[n].start = i, size
-        copy_bytes(buf, start, unit - start, text, size)
-        size += unit - start
         symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]
-        copy_bytes(table.symbols.data, symbol, symbol_end - symbol, text, size)
-        size += symbol_end - symbol
+        copy_bytes(buf, start, unit - start, text, size)
+        copy_bytes(table.symbols.data, symbol, symbol_end - symbol, text, size + unit - start)
+        size += unit - start + symbol_end - symbol
+        copy_bytes(buf, last, end - last, text, size)
+        size += end - last
         listed[n].end = size
         n += 1
     return n, size
@@ -127,30 +161,45 @@ _NO_LANGUAGES = np.empty(0, np.uint8)
 _POLICIES = {"evidence": EVIDENCE, "keep": KEEP, "ignore": IGNORE}
 
 
+def _table(rows: Iterable[tuple[str, int, bool]]) -> Table:
+    found = sorted((int.from_bytes(lower_bytes(row[0].encode()), "little"), *row) for row in rows)
+    keys, symbols, languages, precede = zip(*found, strict=True) if found else ((), (), (), ())
+    return Table(
+        Strings.of(symbol.encode() for symbol in symbols), np.array(keys, np.int64), np.array(languages, np.uint64),
+        np.array(precede, np.bool_),
+    )  # fmt: skip
+
+
 class Units:
-    """The units, for the words of a model."""
+    """The units and abbreviations, for the words of a model."""
 
     def __init__(self, language: Language) -> None:
         self.lowering = language.lowering
         names = language.name.partition("/")[0].split("+")
         self.every = np.uint64((1 << len(names)) - 1)  # languages
-        found = []
-        for symbol, *of in rows("units.tsv"):
-            others = of[0].split(" ") if of else []
-            bits = sum(1 << number for number, name in enumerate(names) if name not in others)
-            found.append((int.from_bytes(lower_bytes(symbol.encode()), "little"), symbol.encode(), bits))
-        keys, symbols, languages = zip(*sorted(found), strict=True)
-        self.table = Table(Strings.of(symbols), np.array(keys, np.int64), np.array(languages, np.uint64))
+        everywhere = {name: 1 << number for number, name in enumerate(names)}
+        units = [
+            (symbol, int(self.every) - sum(everywhere.get(name, 0) for name in (of[0].split(" ") if of else ())), False)
+            for symbol, *of in rows("units.tsv")
+        ]
+        if names == [NAME]:
+            everywhere = {ENGLISH: 1}
+        abbreviations = [
+            (word, everywhere[name], kind == "NUMBER")
+            for name, word, kind, *case in rows("abbreviations.tsv")
+            if case and name in everywhere and len(lower_bytes(word.encode())) <= _LONGEST
+        ]
+        self.units, self.abbreviations = _table(units), _table(abbreviations)
 
     def find(
         self, buf: npt.NDArray[np.uint8], words: Words, languages: npt.NDArray[np.uint8] | None, input_case: str
     ) -> Found | None:
-        """Return the units in a text, as entries without a weight; None if there are none. languages: as of
-        `CasingCosts`."""
+        """Return the units and abbreviations in a text, as entries without a weight; None if there are none. languages:
+        as of `CasingCosts`."""
         n = len(words.starts)
         listed, text = sparse(n, LISTED), sparse(2 * buf.size + _LONGEST, np.uint8)
         n_units, size = _find(
-            buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.table,
+            buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.units, self.abbreviations,
             _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
         )  # fmt: skip
         return Found.of(text[:size], listed[:n_units], listed[:0], n) if n_units else None

@@ -30,7 +30,7 @@ LONGEST = 32  # bytes; longer words are no abbreviations
 SCRATCH = GROWTH * LONGEST + 8
 
 _KINDS = {"NEVER": NEVER, "NUMBER": NUMBER, "MAY": MAY}
-_LANGUAGE = "en"
+ENGLISH = "en"
 """The language of a model that names none."""
 _SEED = 7
 
@@ -87,9 +87,9 @@ def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowerin
 
 def listed(languages: Iterable[str], lowering: Lowering) -> dict[str, int]:
     """Return the kinds of the listed abbreviations of languages, English if they have no name."""
-    names = {_LANGUAGE if name == NAME else name for name in languages}
+    names = {ENGLISH if name == NAME else name for name in languages}
     kinds: dict[str, int] = {}
-    for language, word, kind in rows("abbreviations.tsv"):
+    for language, word, kind, *_ in rows("abbreviations.tsv"):
         if language in names:
             word = lower(word, lowering)
             kinds[word] = max(_KINDS[kind], kinds.get(word, UNLISTED))

@@ -43,6 +43,17 @@ def test_units(recaser, text):
     assert recaser.confidence(text.split("\n")[0]).text == EXAMPLES[text].split("\n")[0]
 
 
+def test_abbreviations() -> None:
+    multi, en = capfst.load("multi", language="de"), capfst.load("en")
+    for engine in "fast", "openfst":
+        assert multi("die whg. hat mind. 3 zimmer", engine=engine) == "die Whg. hat mind. 3 Zimmer"
+        assert en("see p. 5 and approx. 5 kwh. p. diddy", engine=engine) == "see p. 5 and approx. 5 kWh. P. Diddy"
+    assert multi("s. 5, S. 5, der s", sentence_case=True) == "S. 5, S. 5, der s"
+    assert multi("mind. 3, d.h. z.b. 10 mio. euro...", sentence_case=True) == "Mind. 3, d.h. z.B. 10 Mio. Euro..."
+    assert en("the APPROX. of Approx. and approx.", input_case="keep") == "the APPROX. of Approx. and approx."
+    assert capfst.load("multi", language="fr")("la whg. de paris") != "la Whg. de Paris"
+
+
 def test_written_case(recaser):
     assert recaser("a 5 Gb, 5 gb, 200 MCG", input_case="keep") == "a 5 Gb, 5 GB, 200 MCG"
 
