@@ -88,12 +88,25 @@ class Recaser:
         self.options = merged(RecaseOptions(), options, "load")
         loaded = LoadedModel(model)
         self.pipeline = Pipeline(loaded, self.options)
+        self._of_call: dict[tuple[Any, ...], Pipeline] = {}  # by keywords: looking up these is faster than merging them
         self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
 
     def pipeline_with(self, options: Mapping[str, Any], call: str) -> Pipeline:
         """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
+        key = call, *options.items(), *map(type, options.values())
+        try:
+            found = self._of_call.get(key)
+        except TypeError:  # a value that is not hashable, such as a mapping of words
+            return self._pipeline_of(options, call)
+        if found is None:
+            found = self._pipeline_of(options, call)
+            if len(self._of_call) < _SETS_OF_OPTIONS:
+                self._of_call[key] = found
+        return found
+
+    def _pipeline_of(self, options: Mapping[str, Any], call: str) -> Pipeline:
         changed = merged(self.options, options, call)
         return self.pipeline if changed == self.options else self._pipelines(changed)
 

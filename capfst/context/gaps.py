@@ -32,7 +32,7 @@ from capfst.context.features import (
 )
 from capfst.context.lexicon import BEGIN, END
 from capfst.context.shape_scores import scores_of, sum_rows
-from capfst.context.tokens import Lowercaser, fill_token, longest_word
+from capfst.context.tokens import Lowercaser, fill_token, measure
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 from capfst.text.sentences import QUOTE, mark_of
@@ -147,6 +147,7 @@ def gap_odds(
 ) -> npt.NDArray[np.float32]:
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
-    buffers = Lowercaser.of(transducer, longest_word(words)), np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
+    lowercaser = Lowercaser.of(transducer, measure(words, words.may_begin)[0])
+    buffers = lowercaser, np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
     _score(buf, words, context, *buffers, _Gaps.of(BLOCK), odds)
     return odds

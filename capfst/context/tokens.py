@@ -229,12 +229,14 @@ def _read(
 
 
 @kernel
-def longest_word(words: Words) -> i64:
-    """Return the length of the longest word."""
-    longest = 0
+def measure(words: Words, begins: BoolArray) -> tuple[i64, i64, i64]:
+    """Return the length of the longest word, and the numbers of words with which sentences begin and of line ends."""
+    longest, n_begins, n_newlines = 0, 0, 0
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
-    return longest
+        n_begins += begins[i]
+        n_newlines += words.token_types[i] == NEWLINE
+    return longest, n_begins, n_newlines
 
 
 def read_words(
@@ -252,8 +254,8 @@ def read_words(
     language: the number of the language of all lines, in a context model of several; ANY: infer that of each sentence
     from its words.
     """
-    n, n_begins = len(words.token_types), int(np.count_nonzero(begins))
-    n_newlines = int(np.count_nonzero(words.token_types == NEWLINE))
+    n = len(words.token_types)
+    longest, n_begins, n_newlines = measure(words, begins)
     n_domains = 1 + n_newlines + n_begins * (context.n_languages > 0)
     text = TokenizedText(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
@@ -262,7 +264,7 @@ def read_words(
         np.empty(n_domains, np.int64),
         np.empty(n_domains, np.int64),
     )
-    lowercaser = Lowercaser.of(transducer, longest_word(words))
+    lowercaser = Lowercaser.of(transducer, longest)
     n_languages = context.n_languages
     sums = LogOddsSums(np.zeros(n_languages, np.int64), np.zeros((max(1, n_languages), MAX_DOMAINS), np.int64))
     _read(buf, words, begins, unseen, context, lowercaser, sums, language, text)
