@@ -307,7 +307,7 @@ class RecaseOptions(_Validated):
             raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
         if self.repair and (self.restores_marks or self.input_case or self.only):
             raise OptionError(
-                "`repair` cannot be used with `only`, `restore` and `input_case`: it chooses by itself what to change."
+                "`repair` cannot be used with `restore`, `input_case` and `only`: it chooses by itself what to change."
             )
         if self.remarks != KEEP and (self.repair or self.only):
             raise OptionError("`remarks` cannot be used with `repair` and `only`, which leave remarks as they are.")
