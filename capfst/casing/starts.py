@@ -37,11 +37,11 @@ def starts_only(
     where it is on the path."""
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
     is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
-    first = first_words(buf, words, path.begins, pretokenized, symbols.language, costs.languages)
-    first &= written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
+    is_small = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
+    first = is_small & first_words(buf, words, path.begins, pretokenized, symbols.language, costs.languages)
     begin, end = symbols.offsets[path.labels], symbols.offsets[path.labels + 1]
     second = symbols.data[np.minimum(begin + 1, symbols.data.size - 1)]
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
     labels = np.where(first, words.first_labels, path.labels)
     shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return Starts(path._replace(labels=labels), shapes, first, first | is_i)
+    return Starts(path._replace(labels=labels), shapes, first, first | (is_i & is_small))

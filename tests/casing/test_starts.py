@@ -23,6 +23,7 @@ GOLDEN = {
     "she met mr. brown at 5 p.m. yesterday": "She met mr. brown at 5 p.m. yesterday",
     "élan. ça va": "Élan. Ça va",
     "one\ntwo\n": "One\nTwo\n",
+    "İ ibid. i̇": "İ ibid. İ",
 }
 
 
