@@ -48,6 +48,7 @@ class _Pattern(Enum):
     SENTENCE = auto()
     LOWER = auto()
     TITLE = auto()
+    EVERY_WORD = auto()  # Title Case, small words too
     CAPITALS = auto()
 
 
@@ -64,7 +65,8 @@ class _Target(NamedTuple):
     """The language of the translations."""
 
     language: Language
-    small: frozenset[str] | None  # in Title Case; None: its titles are in sentence case
+    small: frozenset[str]  # words in Title Case
+    patterns: frozenset[_Pattern]  # that are restored
 
 
 @overload
@@ -74,6 +76,7 @@ def translate_cased(  # type: ignore[overload-overlap]
     recaser: Recaser | None = None,
     *,
     target: str | None = None,
+    titles: bool = True,
     batch_size: int = 32,
 ) -> Texts: ...
 
@@ -85,6 +88,7 @@ def translate_cased(
     recaser: Recaser | None = None,
     *,
     target: str | None = None,
+    titles: bool = True,
     batch_size: int = 32,
 ) -> Iterator[str]: ...
 
@@ -95,12 +99,13 @@ def translate_cased(
     recaser: Recaser | None = None,
     *,
     target: str | None = None,
+    titles: bool = True,
     batch_size: int = 32,
 ) -> str | list[str] | Iterator[str]:
     """Translate texts in capitals, Title Case or lower case as if they were in sentence case.
 
     Capitals and Title Case are restored in the translation, sentence by sentence. Sentences in sentence case are
-    translated as they are. Those in lower case are recased, and keep the case of their translation.
+    translated as they are. Those in lower case keep the case of their translation.
 
     Args:
         translate: translates a list of str to as many str. It gets sentences without white space around them; those
@@ -108,8 +113,9 @@ def translate_cased(
         texts: one text, a list of texts, or any other iterable of them, for which an iterator is returned. A thread of
             its own reads it, at most `batch_size` texts ahead; texts that have arrived are translated together.
         recaser: of the texts' language; by default, that of `capfst.load`.
-        target: code of the translations' language, such as tr or pt-BR, for its capitals and titles. None: Unicode's
-            capitals, and titles as in English.
+        target: code of the translations' language, such as tr or pt-BR, for its capitals, and the words that are small
+            in its titles. None: Unicode's capitals, and titles as in English.
+        titles: whether Title Case is restored. Many languages have no such titles.
         batch_size: the most str that `translate` gets at once.
 
     Raises:
@@ -118,7 +124,7 @@ def translate_cased(
     """
     if not isinstance(batch_size, int) or batch_size < 1:
         raise OptionError(f"`batch_size` is {batch_size!r}. Use an integer, 1 or more.")
-    into, of = _target(target), load() if recaser is None else recaser
+    into, of = _target(target, titles), load() if recaser is None else recaser
     batch = partial(_translated, translate, of, into, batch_size)
     if isinstance(texts, str):
         return batch([texts])[0]
@@ -129,12 +135,13 @@ def translate_cased(
     return (text for each in as_they_come(iter(texts), batch_size) for text in batch(each))
 
 
-def _target(code: str | None) -> _Target:
+def _target(code: str | None, titles: bool) -> _Target:
     found = _code("en" if code is None else code)
     if not found:
         raise OptionError(f"`target` is {code!r}. Use the code of a language, such as de.")
     name = found[1].lower()
-    return _Target(rules_for(name), _small_words().get(name))
+    restored = frozenset([_Pattern.CAPITALS, *[_Pattern.TITLE, _Pattern.EVERY_WORD][: 2 * titles]])
+    return _Target(rules_for(name), _small_words().get(name, frozenset()), restored)
 
 
 @cache
@@ -225,31 +232,33 @@ def _pattern(words: list[str], written: npt.NDArray[np.uint8], are_known: bool) 
     if n_lower == n:
         return _Pattern.LOWER if n > 1 else _Pattern.SENTENCE
     is_title = n >= _TITLE and n_lower < n / 2 and n_capitalized > (n - n_lower) / 2
-    small = set(compress(words, shapes == Shape.LOWER))
-    return _Pattern.TITLE if is_title and small <= set().union(*_small_words().values()) else _Pattern.SENTENCE
+    small = frozenset().union(*_small_words().values())
+    if not is_title or not small.issuperset(compress(words, shapes == Shape.LOWER)):
+        return _Pattern.SENTENCE
+    are_small = any(len(word) > 1 and word.lower() in small for word in words[1:-1])  # not I
+    return _Pattern.EVERY_WORD if are_small and not n_lower else _Pattern.TITLE
 
 
 def _recased(sentences: list[_Sentence], recaser: Recaser) -> list[_Sentence]:
     """Return the sentences as they are to be translated."""
+    chosen = [k for k, sentence in enumerate(sentences) if sentence.pattern is not _Pattern.SENTENCE]
+    texts = [sentences[k].text for k in chosen]
     changed = list(sentences)
-    for pattern in _Pattern.LOWER, _Pattern.TITLE, _Pattern.CAPITALS:
-        chosen = [k for k, sentence in enumerate(sentences) if sentence.pattern is pattern]
-        options = {} if pattern is _Pattern.LOWER else _SENTENCE_CASE
-        for k, text in zip(chosen, recaser([sentences[k].text for k in chosen], **options), strict=True):
-            is_same = text == sentences[k].text  # names and abbreviations alone
-            changed[k] = sentences[k]._replace(text=text, pattern=_Pattern.SENTENCE if is_same else pattern)
+    for k, text, recased in zip(chosen, texts, recaser(texts, **_SENTENCE_CASE), strict=True):
+        pattern = _Pattern.SENTENCE if recased == text else sentences[k].pattern  # names and abbreviations alone
+        changed[k] = sentences[k]._replace(text=recased, pattern=pattern)
     return changed
 
 
 def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
     """Return a translation in a pattern. URLs, placeholders, tags, entities and the like stay."""
-    small = target.small
-    if pattern in (_Pattern.SENTENCE, _Pattern.LOWER) or (pattern is _Pattern.TITLE and small is None):
+    if pattern not in target.patterns:
         return text
+    small = target.small if pattern is _Pattern.TITLE else frozenset()
     data = text.encode("utf-8", "surrogatepass")
     starts, ends, token_types = tokenize(data, language=target.language)
     changes = token_types == WORD
-    if pattern is _Pattern.TITLE:
+    if pattern is not _Pattern.CAPITALS:
         changes = _are_words(changes, starts, ends)
     parts, end, n = [], 0, int(changes.sum())
     for k, (start, stop) in enumerate(zip(starts[changes].tolist(), ends[changes].tolist(), strict=True)):
@@ -257,7 +266,7 @@ def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
         end = stop
         if pattern is _Pattern.CAPITALS:
             word = _in_capitals(word, target.language)
-        elif not small or word not in small or k in (0, n - 1) or _ends_clause(between):
+        elif word not in small or k in (0, n - 1) or _ends_clause(between):
             word = _capitalized(word, target.language)
         parts += [_str(between), word]
     return "".join([*parts, _str(data[end:])])

@@ -57,8 +57,8 @@ def always(translation: str) -> Translator:
             ["Chapter One", "Call Mr. Smith.", "It is a great street."],
             "KAPITEL EINS\r\n\r\n  Rufen Sie Herrn Smith an.  ES IST EINE GROSSE STRASSE.\n",
         ),
-        ("The Old Man and the Sea", ["The old man and the Sea"], "Der alte Mann und das Meer"),
-        ("hello, i live in new york.", ["hello, I live in New York."], "hello, I live in New York."),
+        ("The Old Man and the Sea", ["The old man and the Sea"], "Der Alte Mann und das Meer"),
+        ("hello, i live in new york.", ["Hello, I live in New York."], "Hallo, ich lebe in New York."),
         ("NATO", ["NATO"], "NATO"),
         ("OK", ["OK"], "OK"),
         ("WARNING", ["Warning"], "WARNING"),
@@ -81,9 +81,9 @@ def test_the_translator_gets_sentence_case_and_the_pattern_is_restored(text, giv
     ("target", "translation", "in_capitals", "as_title"),
     [
         ("tr", "istanbul'da ışık ve değişiklik", "İSTANBUL'DA IŞIK VE DEĞİŞİKLİK", "İstanbul'da Işık ve Değişiklik"),
-        ("de-AT", "die große Straße", "DIE GROSSE STRASSE", "die große Straße"),
-        ("el", "ο Μάιος ή ρόιδι και Ταΐζω", "Ο ΜΑΪΟΣ Ή ΡΟΪΔΙ ΚΑΙ ΤΑΪΖΩ", "ο Μάιος ή ρόιδι και Ταΐζω"),
-        ("fr", "l'été à Paris", "L'ÉTÉ À PARIS", "l'été à Paris"),
+        ("de-AT", "die große Straße", "DIE GROSSE STRASSE", "Die Große Straße"),
+        ("el", "ο Μάιος ή ρόιδι και Ταΐζω", "Ο ΜΑΪΟΣ Ή ΡΟΪΔΙ ΚΑΙ ΤΑΪΖΩ", "Ο Μάιος Ή Ρόιδι Και Ταΐζω"),
+        ("fr", "l'été à Paris", "L'ÉTÉ À PARIS", "L'été à Paris"),
         ("en", "the iPhone: a user's guide to well-known apps, don't panic of", None, None),
     ],
 )
@@ -92,6 +92,12 @@ def test_patterns_follow_the_language_of_the_translation(target, translation, in
         in_capitals, as_title = translation.upper(), "The iPhone: A User's Guide to Well-Known Apps, Don't Panic Of"
     texts = ["DO NOT OPEN", "How to Open All the Doors"]
     assert capfst.translate_cased(always(translation), texts, target=target) == [in_capitals, as_title]
+    assert capfst.translate_cased(always(translation), texts, target=target, titles=False)[1] == translation
+
+
+def test_small_words_of_a_title_are_as_in_the_source():
+    texts = ["The Old Man And The Sea", "The Old Man and the Sea", "What I Do Every Day"]
+    assert capfst.translate_cased(list, texts) == texts
 
 
 def test_urls_placeholders_tags_and_entities_stay():
@@ -141,14 +147,12 @@ def test_streams_are_translated_as_they_come(recaser):
     translated.close()
 
 
-def test_options_of_the_recaser_apply_to_lower_case():
+def test_words_of_the_recaser_count():
     translate = Translator(GERMAN)
-    texts = ["hello, i live in new york.", "IT IS A GREAT STREET."]
-    recaser = capfst.load(sentence_case=True)
-    assert capfst.translate_cased(translate, texts, recaser)[0] == "Hallo, ich lebe in New York."
-    recaser = capfst.load(only="starts", input_case="keep")
-    translated = ["Hello, I live in new york.", "ES IST EINE GROSSE STRASSE."]
-    assert capfst.translate_cased(translate, texts, recaser) == translated
+    capfst.translate_cased(
+        translate, ["hello, i live in new york."], capfst.load(words={"NEW York": None}, only="starts")
+    )
+    assert translate.given == ["Hello, I live in NEW York."]
 
 
 @pytest.mark.parametrize(
