@@ -130,9 +130,8 @@ class _Validated:
 class Rescoring(NamedTuple):
     """How the hypotheses of a recognizer are scored: by its own score + weight · (ln P + word_bonus · words)."""
 
-    weight: float = 0.5
-    word_bonus: float = 8.0
-    """Nats. A word costs about as much, so that longer hypotheses score neither worse nor better."""
+    weight: float
+    word_bonus: float = 0.0  # nats
 
     def check(self) -> Rescoring:
         """Return it; OptionError if a number is not supported."""
@@ -143,6 +142,9 @@ class Rescoring(NamedTuple):
             )
         return self
 
+
+IN_LATTICES = Rescoring(0.5, 8.0)
+"""By default. A word costs about 8 nats, so that paths with more words score neither worse nor better."""
 
 CASING, TRANSLATIONS, RUNNING = "Casing", "Translations", "Running"
 TEXT, VOCABULARY, LM, CONTEXT = "Text", "Vocabulary", "Language model", "Context model"

@@ -24,7 +24,7 @@ from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
 from capfst.models.loaded import LoadedModel
-from capfst.options import RecaseOptions, Rescoring, documented, merged
+from capfst.options import IN_LATTICES, RecaseOptions, Rescoring, documented, merged
 from capfst.pipeline import Pipeline
 from capfst.repair import Stretch
 from capfst.search.confidence import Change
@@ -292,8 +292,8 @@ class Recaser:
     def recase_lattices(
         self,
         lattices: str,
-        weight: float = Rescoring().weight,
-        word_bonus: float = Rescoring().word_bonus,
+        weight: float = IN_LATTICES.weight,
+        word_bonus: float = IN_LATTICES.word_bonus,
         **options: Any,
     ) -> Iterator[BestPath]:
         """Yield the best path through each word lattice: bestpath(lattice ∘ T ∘ LM), its words recased as a line.

@@ -95,7 +95,7 @@ def test_rescore() -> None:
         ("a.lat", "in new york\n", LATTICE, "a.lat, line 1: the state 'in' is not a number. Use the text of OpenFst"),
         ("a.lat", LATTICES, (*LATTICE, "--nbest", "2"), "--nbest cannot be used with subtitles"),
         ("a.txt", "in new york", ("--rescore", "1"), "--rescore requires the JSON of a recognizer"),
-        ("a.json", VOSK, ("--rescore", "-1"), "hypotheses cannot be scored with the weight -1 and 8 nats per word."),
+        ("a.json", VOSK, ("--rescore", "-1"), "hypotheses cannot be scored with the weight -1 and 0 nats per word."),
         (
             "a.json",
             VOSK,

@@ -41,7 +41,7 @@ from capfst.cli.options import (
     refuse_excluded,
 )
 from capfst.cli.streams import note, read_text, write_text
-from capfst.options import FORMATS, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     metavar="WEIGHT[,BONUS]",
     help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: the highest score + WEIGHT"
     " · (ln P + BONUS · words), P being the probability of its best casing. With --format lattice, the best path has"
-    " the highest.  [default: keep the order; in a lattice 0.5,8]",
+    " the highest.  [default: keep the order; in a lattice 0.5,8; without BONUS 0]",
     excludes=("single_line", "stream", "source"),
 )
 @formats_option(
@@ -204,7 +204,7 @@ def recase(
         if speech:
             _check_speech(files, format)
     if speech == LATTICE:
-        speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or Rescoring(), threads)
+        speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or IN_LATTICES, threads)
         rescoring = None
     blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
     if rescoring and not speech:
