@@ -253,7 +253,7 @@ def test_csv_is_read_as_python_reads_it(tmp_path_factory, recaser, text, column,
 
 @in_one_folder
 @given(
-    st.lists(TEXTS.map(lambda text: text.replace("\r", " "))),
+    st.lists(TEXTS.map(lambda text: text.replace("\r", " ").replace("\0", " "))),  # Python 3.10 cannot write \0
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     st.sampled_from(["\n", "\r\n"]),
 )
