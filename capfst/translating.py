@@ -34,6 +34,7 @@ Offsets = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
 _SENTENCE_CASE = {"sentence_case": True, "only": None, "input_case": "ignore"}
+_APOSTROPHES = (ord("'"), "’".encode()[-1])  # their last bytes
 _LONG = 4  # letters of a single word in capitals that is no abbreviation
 _TITLE = 4  # words of a title
 _code = re.compile(r"([a-z]{2,3})(?:[-_]\w+)*", re.IGNORECASE).fullmatch
@@ -198,7 +199,7 @@ def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
     words = pipeline.words(text.buf)
     begins = pipeline.engine.best(words, pipeline.costs(text.buf, words).arc_costs).begins
     written = written_shapes(text.buf, words, pipeline.pretokenized)
-    counts = _are_words(written & SHAPE != Shape.CASELESS, words.starts, words.ends)
+    counts = _are_words(written & SHAPE != Shape.CASELESS, words.starts, words.ends, text.buf)
     starts, ends = text.offsets(words.starts), text.offsets(words.ends)
     patterns = []
     for first, last in pairwise([0, *np.flatnonzero(begins).tolist(), len(starts)]):
@@ -211,9 +212,10 @@ def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
         yield _str(data[start:end]), pattern
 
 
-def _are_words(candidates: Marks, starts: Offsets, ends: Offsets) -> Marks:
-    """Return bool[n]: which of these tokens are words, without clitics: the tokens right after a word ('s, n't)."""
-    clitics = candidates[:-1] & (starts[1:] == ends[:-1])
+def _are_words(candidates: Marks, starts: Offsets, ends: Offsets, buf: npt.NDArray[np.uint8]) -> Marks:
+    """Return bool[n]: which of these tokens are words, without clitics: the tokens right after a word ('s, n't), unless
+    it ends with an apostrophe (l'été)."""
+    clitics = candidates[:-1] & (starts[1:] == ends[:-1]) & ~np.isin(buf[ends[:-1] - 1], _APOSTROPHES)
     return candidates & ~np.append(False, clitics)[: len(candidates)]
 
 
@@ -259,7 +261,7 @@ def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
     starts, ends, token_types = tokenize(data, language=target.language)
     changes = token_types == WORD
     if pattern is not _Pattern.CAPITALS:
-        changes = _are_words(changes, starts, ends)
+        changes = _are_words(changes, starts, ends, np.frombuffer(data, np.uint8))
     parts, end, n = [], 0, int(changes.sum())
     for k, (start, stop) in enumerate(zip(starts[changes].tolist(), ends[changes].tolist(), strict=True)):
         between, word = data[end:start], _str(data[start:stop])

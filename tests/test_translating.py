@@ -83,7 +83,7 @@ def test_the_translator_gets_sentence_case_and_the_pattern_is_restored(text, giv
         ("tr", "istanbul'da ışık ve değişiklik", "İSTANBUL'DA IŞIK VE DEĞİŞİKLİK", "İstanbul'da Işık ve Değişiklik"),
         ("de-AT", "die große Straße", "DIE GROSSE STRASSE", "Die Große Straße"),
         ("el", "ο Μάιος ή ρόιδι και Ταΐζω", "Ο ΜΑΪΟΣ Ή ΡΟΪΔΙ ΚΑΙ ΤΑΪΖΩ", "Ο Μάιος Ή Ρόιδι Και Ταΐζω"),
-        ("fr", "l'été à Paris", "L'ÉTÉ À PARIS", "L'été à Paris"),
+        ("fr", "l'été à Paris", "L'ÉTÉ À PARIS", "L'Été à Paris"),
         ("en", "the iPhone: a user's guide to well-known apps, don't panic of", None, None),
     ],
 )
