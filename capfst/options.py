@@ -202,8 +202,8 @@ class RecaseOptions(_Validated):
     )
     cells: bool = option(
         False,
-        "Each line is a cell of a table or an entry of a list, such as a name: the share of words with capitals in the"
-        " column is evidence for each of them.",
+        "Each line is a cell of a table or an entry of a list, such as a name: the words of the column are evidence for"
+        " the capitals of each other.",
         group=CASING,
         not_for=("before", "single_line", "source", "stream", "json_lines", "recase_lines", "running", "uncased"),
         idle_with=("context",),

@@ -1,12 +1,13 @@
-"""Cells of a table: the share of words with capitals in a column is evidence for each of its words.
+"""Cells of a table: the words of a column are evidence for the capitals of each other.
 
-A cell such as `mary white` has no context, so p(shape | word) is that of running text, where most words are small. In a
-column of names, most are not. With r the share of words with capitals in the column, p is multiplied by r for casings
-with capitals and by 1 − r for lower case, and normalized: the adjustment of a classifier to new priors of Saerens,
-Latinne & Decaestecker 2002 (Neural Computation 14), whose EM algorithm estimates r from the words themselves.
+A cell such as `mary white` has no context, so p(shape | word) is that of running text, where most words are small. But
+in names, most words have capitals. A column has cells of two kinds, names and others. With r the share of words with
+capitals in the cells of a kind, p is multiplied by r for casings with capitals and by 1 − r for lower case, and
+normalized: the adjustment of a classifier to new priors of Saerens, Latinne & Decaestecker 2002 (Neural Computation
+14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which kind.
 
-Words that begin a cell have an r of their own, because *de* and *of* do not begin names. r = 1/2 changes nothing;
-Laplace's rule of succession keeps r near it where words are few.
+First, inner and last words have an r of their own, because *of* and *de* stand inside names. Of p, the power _POWER
+counts, because a cell shows less of a word than a line does.
 """
 
 from __future__ import annotations
@@ -17,17 +18,35 @@ import numpy.typing as npt
 from capfst.casing.shapes import Shape
 from capfst.context.lexicon import BEGIN
 
-_ROUNDS = 20
+_POWER = 0.7  # tuned on lists of people, cities, companies and common nouns
+_ROUNDS = 30
+_LEAST = 1e-12
+_SHARES = np.array([[0.9], [0.1]])
+"""What r is taken to be of two words before any is seen, in names and in other cells."""
 
 
 def share_capitals(tokens: npt.NDArray[np.void], log_p: npt.NDArray[np.float32]) -> None:
     """Change ln p, float32[n, N_SHAPES], of the n words of a column in place. tokens: TOKEN[n], of these words."""
-    cased, begins = tokens["shape_evidence"] < BEGIN, tokens["position"] == 0
-    for rows in (np.flatnonzero(cased & begins), np.flatnonzero(cased & ~begins)):
-        p = np.exp(log_p[rows], dtype=np.float64)
-        small, capital, share = p[:, Shape.LOWER], p[:, Shape.LOWER + 1 :].sum(1), 0.5
-        for _ in range(_ROUNDS):
-            share = (1 + (share * capital / (share * capital + (1 - share) * small)).sum()) / (2 + rows.size)
-        p[:, Shape.LOWER] *= (1 - share) / share
-        log_p[rows, Shape.LOWER] += np.log((1 - share) / share)
-        log_p[rows] -= np.log(p.sum(1, keepdims=True))
+    rows = np.flatnonzero(tokens["shape_evidence"] < BEGIN)
+    if not rows.size:
+        return
+    cell = np.unique(np.cumsum(tokens["position"] == 0)[rows], return_inverse=True)[1]
+    is_last = np.append(cell[1:] != cell[:-1], True)
+    place = np.where(tokens["position"][rows] == 0, 0, 1 + is_last)
+    p = np.exp(log_p[rows], dtype=np.float64)
+    small, capital = p[:, Shape.LOWER] ** _POWER, (p[:, Shape.LOWER + 1 :] ** _POWER).sum(1)
+    shares, kinds = np.repeat(_SHARES, 3, axis=1), np.full((2, 1), 0.5)
+    for _ in range(_ROUNDS):
+        r = shares[:, place]
+        total = r * capital + (1 - r) * small
+        of_cells = np.log(kinds) + [np.bincount(cell, each) for each in np.log(total)]
+        are_kind = np.exp(of_cells - np.logaddexp(*of_cells))
+        kinds = (1 + are_kind.sum(1, keepdims=True)) / (2 + are_kind.shape[1])
+        weights, have_capital = are_kind[:, cell], r * capital / total
+        for k in range(3):
+            at = place == k
+            n = 2 + weights[:, at].sum(1, keepdims=True)
+            shares[:, k : k + 1] = (2 * _SHARES + (weights * have_capital)[:, at].sum(1, keepdims=True)) / n
+    share = np.clip((weights * have_capital).sum(0), _LEAST, 1 - _LEAST)
+    log_p[rows, Shape.LOWER] = np.log1p(-share)
+    log_p[rows, Shape.LOWER + 1 :] += np.log(share / p[:, Shape.LOWER + 1 :].sum(1))[:, None]

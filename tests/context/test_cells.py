@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from support.command_line import run
 
 import capfst
-from capfst.casing.shapes import N_SHAPES
 from capfst.context.cells import share_capitals
 from capfst.context.features import TOKEN
-from capfst.context.lexicon import BEGIN, NO_CASE
+from capfst.context.lexicon import NO_CASE
 
 PEOPLE = ["Mary Smith", "John Long", "Daisy Baker", "Ann Slaughter", "Miles Davis"]
 WORDS = ["black", "uniform", "due date", "invoice number", "power cable"]
@@ -23,30 +22,51 @@ def recaser() -> capfst.Recaser:
     return capfst.load()
 
 
-def share(odds: list[float]) -> float:
-    """Return r, the share of capitals, for words with these odds of having one."""
-    r = 0.5
-    for _ in range(20):
-        r = (1 + sum(r * each / (r * each + 1 - r) for each in odds)) / (2 + len(odds))
-    return r
+def capitals(cells: list[list[float]]) -> list[list[float]]:
+    """Return p that each word has capitals, given that without the other words, by the EM algorithm, word by word."""
+    places = [["first", *["inner"] * (len(cell) - 2), *["last"] * (len(cell) > 1)] for cell in cells]
+    shares = [dict.fromkeys(("first", "inner", "last"), prior) for prior in (0.9, 0.1)]
+    kinds = [0.5, 0.5]
+    for _ in range(30):
+        counts = [{place: [2 * prior, 2.0] for place in shares[0]} for prior in (0.9, 0.1)]
+        are_kind, found = [1.0, 1.0], []
+        for cell, at in zip(cells, places, strict=True):
+            joint = [kinds[0], kinds[1]]
+            odds = [
+                [share[k] / (1 - share[k]) * (p / (1 - p)) ** 0.7 for p, k in zip(cell, at, strict=True)]
+                for share in shares
+            ]
+            for z, share in enumerate(shares):
+                for p, k in zip(cell, at, strict=True):
+                    joint[z] *= share[k] * p**0.7 + (1 - share[k]) * (1 - p) ** 0.7
+            weights = [each / sum(joint) for each in joint]
+            found.append(
+                [sum(w * o[i] / (1 + o[i]) for w, o in zip(weights, odds, strict=True)) for i in range(len(cell))]
+            )
+            for z in range(2):
+                are_kind[z] += weights[z]
+                for i, k in enumerate(at):
+                    counts[z][k][0] += weights[z] * odds[z][i] / (1 + odds[z][i])
+                    counts[z][k][1] += weights[z]
+        shares = [{k: a / n for k, (a, n) in count.items()} for count in counts]
+        kinds = [each / (2 + len(cells)) for each in are_kind]
+    return found
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.booleans(), st.sampled_from([0, 30, NO_CASE])), max_size=20))
-def test_words_change_by_the_share_of_capitals_at_their_position(words: list[tuple[float, bool, int]]) -> None:
-    tokens = np.zeros(len(words), TOKEN)
-    tokens["position"] = [is_later for _, is_later, _ in words]
-    tokens["shape_evidence"] = [evidence for *_, evidence in words]
-    log_p = np.log([[1 - p, p / 2, p / 4, p / 4] for p, *_ in words] or np.empty((0, N_SHAPES))).astype(np.float32)
+@given(st.lists(st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4), min_size=1, max_size=8), st.booleans())
+def test_words_change_by_the_shares_of_capitals(cells: list[list[float]], has_mark: bool) -> None:
+    words = [(p, k) for cell in cells for k, p in enumerate(cell)]
+    tokens = np.zeros(len(words) + has_mark, TOKEN)
+    tokens["position"][: len(words)] = [k for _, k in words]
+    tokens["position"][len(words) :], tokens["shape_evidence"][len(words) :] = 9, NO_CASE
+    rows = [[1 - p, p, 1e-30, 1e-30] for p, _ in words] + [[0.1, 0.2, 0.3, 0.4]] * has_mark
+    log_p = np.log(rows).astype(np.float32)
     before = log_p.copy()
     share_capitals(tokens, log_p)
-    for k, (p, is_later, evidence) in enumerate(words):
-        alike = [q / (1 - q) for q, later, other in words if later == is_later and max(evidence, other) < BEGIN]
-        r = share(alike) if evidence < BEGIN else 0.5
-        lower = (1 - r) * (1 - p) / ((1 - r) * (1 - p) + r * p)
-        assert np.exp(log_p[k]).tolist() == pytest.approx(
-            [lower, *((1 - lower) * x for x in (0.5, 0.25, 0.25))], abs=1e-4
-        )
-        assert evidence < BEGIN or np.array_equal(log_p[k], before[k])
+    expected = [p for cell in capitals(cells) for p in cell]
+    assert np.exp(log_p[: len(words), 1]).tolist() == pytest.approx(expected, abs=1e-3)
+    assert np.exp(log_p[: len(words)]).sum(1).tolist() == pytest.approx([1.0] * len(words), abs=1e-5)
+    assert np.array_equal(log_p[len(words) :], before[len(words) :])
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower])
