@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
-from functools import cache, partial
+from functools import partial
 from itertools import chain, compress, islice, pairwise
 from typing import NamedTuple, TypeVar, overload
 from unicodedata import normalize
@@ -24,7 +24,7 @@ from capfst.exceptions import OptionError
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
 from capfst.system.parallel import as_they_come
-from capfst.text.facts import rows
+from capfst.text.facts import small_in_titles
 from capfst.text.language import Language, rules_for
 from capfst.text.tokenizer import WORD, tokenize
 
@@ -142,13 +142,7 @@ def _target(code: str | None, titles: bool) -> _Target:
         raise OptionError(f"`target` is {code!r}. Use the code of a language, such as de.")
     name = found[1].lower()
     restored = frozenset([_Pattern.CAPITALS, *[_Pattern.TITLE, _Pattern.EVERY_WORD][: 2 * titles]])
-    return _Target(rules_for(name), _small_words().get(name, frozenset()), restored)
-
-
-@cache
-def _small_words() -> dict[str, frozenset[str]]:
-    """Return the words that stay small in Title Case, by language."""
-    return {language: frozenset(words.split(" ")) for language, words in rows("title_case.tsv")}
+    return _Target(rules_for(name), small_in_titles().get(name, frozenset()), restored)
 
 
 def _translated(translate: Translate, recaser: Recaser, target: _Target, size: int, texts: list[str]) -> list[str]:
@@ -234,7 +228,7 @@ def _pattern(words: list[str], written: npt.NDArray[np.uint8], are_known: bool) 
     if n_lower == n:
         return _Pattern.LOWER if n > 1 else _Pattern.SENTENCE
     is_title = n >= _TITLE and n_lower < n / 2 and n_capitalized > (n - n_lower) / 2
-    small = frozenset().union(*_small_words().values())
+    small = frozenset().union(*small_in_titles().values())
     if not is_title or not small.issuperset(compress(words, shapes == Shape.LOWER)):
         return _Pattern.SENTENCE
     are_small = any(len(word) > 1 and word.lower() in small for word in words[1:-1])  # not I

@@ -341,7 +341,7 @@ def casing_costs(
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, n_given, log_p)
         if is_column:
-            share_capitals(text.tokens[text.token_of], log_p)
+            share_capitals(buf, words, text.tokens[text.token_of], log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes

@@ -6,8 +6,8 @@ capitals in the cells of a kind, p is multiplied by r for casings with capitals 
 normalized: the adjustment of a classifier to new priors of Saerens, Latinne & Decaestecker 2002 (Neural Computation
 14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which kind.
 
-First, inner and last words have an r of their own, because *of* and *de* stand inside names. Of p, the power _POWER
-counts, because a cell shows less of a word than a line does.
+Words that stay small in names (*of*, *de*: `grammars/title_case.tsv`) have an r of their own. All others of a name have
+capitals. Of p, the power _POWER counts, because a cell shows less of a word than a line does.
 """
 
 from __future__ import annotations
@@ -16,37 +16,51 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
+from capfst.casing.types import Words
 from capfst.context.lexicon import BEGIN
+from capfst.text.facts import small_in_titles
+from capfst.text.unicode import lower_bytes
 
 _POWER = 0.7  # tuned on lists of people, cities, companies and common nouns
 _ROUNDS = 30
 _LEAST = 1e-12
 _SHARES = np.array([[0.9], [0.1]])
 """What r is taken to be of two words before any is seen, in names and in other cells."""
+_IN_NAMES = 0.97
+"""The least p that a word of a name has capitals."""
 
 
-def share_capitals(tokens: npt.NDArray[np.void], log_p: npt.NDArray[np.float32]) -> None:
+def _stay_small(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which of these words stay small in names of some language."""
+    small = {word.encode() for of_language in small_in_titles().values() for word in of_language}
+    spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
+    return np.array([lower_bytes(buf[start:end].tobytes()) in small for start, end in spans], np.bool_)
+
+
+def share_capitals(
+    buf: npt.NDArray[np.uint8], words: Words, tokens: npt.NDArray[np.void], log_p: npt.NDArray[np.float32]
+) -> None:
     """Change ln p, float32[n, N_SHAPES], of the n words of a column in place. tokens: TOKEN[n], of these words."""
     rows = np.flatnonzero(tokens["shape_evidence"] < BEGIN)
     if not rows.size:
         return
-    cell = np.unique(np.cumsum(tokens["position"] == 0)[rows], return_inverse=True)[1]
-    is_last = np.append(cell[1:] != cell[:-1], True)
-    place = np.where(tokens["position"][rows] == 0, 0, 1 + is_last)
+    begins = tokens["position"] == 0
+    cell = np.unique(np.cumsum(begins)[rows], return_inverse=True)[1]
+    is_small = _stay_small(buf, words, rows) & ~begins[rows]
     p = np.exp(log_p[rows], dtype=np.float64)
     small, capital = p[:, Shape.LOWER] ** _POWER, (p[:, Shape.LOWER + 1 :] ** _POWER).sum(1)
-    shares, kinds = np.repeat(_SHARES, 3, axis=1), np.full((2, 1), 0.5)
+    shares, kinds = np.repeat(_SHARES, 2, axis=1), np.full((2, 1), 0.5)
     for _ in range(_ROUNDS):
-        r = shares[:, place]
+        r = shares[:, is_small.astype(np.intp)]
         total = r * capital + (1 - r) * small
         of_cells = np.log(kinds) + [np.bincount(cell, each) for each in np.log(total)]
         are_kind = np.exp(of_cells - np.logaddexp(*of_cells))
         kinds = (1 + are_kind.sum(1, keepdims=True)) / (2 + are_kind.shape[1])
         weights, have_capital = are_kind[:, cell], r * capital / total
-        for k in range(3):
-            at = place == k
+        for k, at in enumerate((~is_small, is_small)):
             n = 2 + weights[:, at].sum(1, keepdims=True)
             shares[:, k : k + 1] = (2 * _SHARES + (weights * have_capital)[:, at].sum(1, keepdims=True)) / n
+    have_capital[0] = np.where(is_small, have_capital[0], np.maximum(have_capital[0], _IN_NAMES))
     share = np.clip((weights * have_capital).sum(0), _LEAST, 1 - _LEAST)
     log_p[rows, Shape.LOWER] = np.log1p(-share)
     log_p[rows, Shape.LOWER + 1 :] += np.log(share / p[:, Shape.LOWER + 1 :].sum(1))[:, None]

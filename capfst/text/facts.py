@@ -4,6 +4,7 @@ In: the name of a table. Out: its rows; `code_points` reads a cell of characters
 grammars in pynini, which restate their rules, read the same tables.
 """
 
+from functools import cache
 from pathlib import Path
 
 from capfst.exceptions import CapfstError
@@ -26,6 +27,12 @@ def rows(name: str) -> list[list[str]]:
     """
     text = (folder() / name).read_text(encoding="utf-8")
     return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+
+
+@cache
+def small_in_titles() -> dict[str, frozenset[str]]:
+    """Return the words that stay small in titles and names, by language."""
+    return {language: frozenset(words.split(" ")) for language, words in rows("title_case.tsv")}
 
 
 def code_points(cell: str) -> list[int]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.command_line import run
 
 import capfst
+from capfst.casing.types import Words
 from capfst.context.cells import share_capitals
 from capfst.context.features import TOKEN
 from capfst.context.lexicon import NO_CASE
@@ -22,51 +23,58 @@ def recaser() -> capfst.Recaser:
     return capfst.load()
 
 
-def capitals(cells: list[list[float]]) -> list[list[float]]:
-    """Return p that each word has capitals, given that without the other words, by the EM algorithm, word by word."""
-    places = [["first", *["inner"] * (len(cell) - 2), *["last"] * (len(cell) > 1)] for cell in cells]
-    shares = [dict.fromkeys(("first", "inner", "last"), prior) for prior in (0.9, 0.1)]
+Word = tuple[str, float]
+"""A word, and p that it has capitals by itself."""
+
+
+def capitals(cells: list[list[Word]]) -> list[float]:
+    """Return p that each word has capitals, given the others, by the EM algorithm, word by word."""
+    shares = [dict.fromkeys((True, False), prior) for prior in (0.9, 0.1)]
     kinds = [0.5, 0.5]
     for _ in range(30):
-        counts = [{place: [2 * prior, 2.0] for place in shares[0]} for prior in (0.9, 0.1)]
+        counts = [{is_small: [2 * prior, 2.0] for is_small in (True, False)} for prior in (0.9, 0.1)]
         are_kind, found = [1.0, 1.0], []
-        for cell, at in zip(cells, places, strict=True):
-            joint = [kinds[0], kinds[1]]
-            odds = [
-                [share[k] / (1 - share[k]) * (p / (1 - p)) ** 0.7 for p, k in zip(cell, at, strict=True)]
-                for share in shares
-            ]
+        for cell in cells:
+            are_small = [k > 0 and word == "of" for k, (word, _) in enumerate(cell)]
+            joint, have = list(kinds), [[0.0] * len(cell) for _ in kinds]
             for z, share in enumerate(shares):
-                for p, k in zip(cell, at, strict=True):
-                    joint[z] *= share[k] * p**0.7 + (1 - share[k]) * (1 - p) ** 0.7
+                for k, ((_, p), is_small) in enumerate(zip(cell, are_small, strict=True)):
+                    capital, small = share[is_small] * p**0.7, (1 - share[is_small]) * (1 - p) ** 0.7
+                    joint[z] *= capital + small
+                    have[z][k] = capital / (capital + small)
             weights = [each / sum(joint) for each in joint]
-            found.append(
-                [sum(w * o[i] / (1 + o[i]) for w, o in zip(weights, odds, strict=True)) for i in range(len(cell))]
-            )
-            for z in range(2):
-                are_kind[z] += weights[z]
-                for i, k in enumerate(at):
-                    counts[z][k][0] += weights[z] * odds[z][i] / (1 + odds[z][i])
-                    counts[z][k][1] += weights[z]
+            for z, weight in enumerate(weights):
+                are_kind[z] += weight
+                for k, is_small in enumerate(are_small):
+                    counts[z][is_small][0] += weight * have[z][k]
+                    counts[z][is_small][1] += weight
+            for k, is_small in enumerate(are_small):
+                of_names = have[0][k] if is_small else max(have[0][k], 0.97)
+                found.append(weights[0] * of_names + weights[1] * have[1][k])
         shares = [{k: a / n for k, (a, n) in count.items()} for count in counts]
         kinds = [each / (2 + len(cells)) for each in are_kind]
     return found
 
 
-@given(st.lists(st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4), min_size=1, max_size=8), st.booleans())
-def test_words_change_by_the_shares_of_capitals(cells: list[list[float]], has_mark: bool) -> None:
-    words = [(p, k) for cell in cells for k, p in enumerate(cell)]
-    tokens = np.zeros(len(words) + has_mark, TOKEN)
-    tokens["position"][: len(words)] = [k for _, k in words]
-    tokens["position"][len(words) :], tokens["shape_evidence"][len(words) :] = 9, NO_CASE
-    rows = [[1 - p, p, 1e-30, 1e-30] for p, _ in words] + [[0.1, 0.2, 0.3, 0.4]] * has_mark
+words = st.tuples(st.sampled_from(["of", "oak"]), st.floats(0.02, 0.98))
+
+
+@given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=8), st.booleans())
+def test_words_change_by_the_shares_of_capitals(cells: list[list[Word]], has_mark: bool) -> None:
+    column = [(word, p, k) for cell in cells for k, (word, p) in enumerate(cell)]
+    buf = np.frombuffer(" ".join([word for word, *_ in column]).encode(), np.uint8)
+    ends = np.cumsum([len(word) + 1 for word, *_ in column]) - 1
+    found = Words._make([ends - [len(word) for word, *_ in column], ends, *[np.empty(0)] * 5])
+    tokens = np.zeros(len(column) + has_mark, TOKEN)
+    tokens["position"][: len(column)] = [k for *_, k in column]
+    tokens["position"][len(column) :], tokens["shape_evidence"][len(column) :] = 9, NO_CASE
+    rows = [[1 - p, p, 1e-30, 1e-30] for _, p, _ in column] + [[0.1, 0.2, 0.3, 0.4]] * has_mark
     log_p = np.log(rows).astype(np.float32)
     before = log_p.copy()
-    share_capitals(tokens, log_p)
-    expected = [p for cell in capitals(cells) for p in cell]
-    assert np.exp(log_p[: len(words), 1]).tolist() == pytest.approx(expected, abs=1e-3)
-    assert np.exp(log_p[: len(words)]).sum(1).tolist() == pytest.approx([1.0] * len(words), abs=1e-5)
-    assert np.array_equal(log_p[len(words) :], before[len(words) :])
+    share_capitals(buf, found, tokens, log_p)
+    assert np.exp(log_p[: len(column), 1]).tolist() == pytest.approx(capitals(cells), abs=1e-3)
+    assert np.exp(log_p[: len(column)]).sum(1).tolist() == pytest.approx([1.0] * len(column), abs=1e-5)
+    assert np.array_equal(log_p[len(column) :], before[len(column) :])
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower])
