@@ -40,6 +40,7 @@ _TITLE = 4  # words of a title
 _code = re.compile(r"([a-z]{2,3})(?:[-_]\w+)*", re.IGNORECASE).fullmatch
 _greek = re.compile("[Ͱ-Ͽ]").search
 _before_vowel = re.compile("\u0301([ιυ])(?!\u0308)").sub
+_has_words = re.compile(rb"[^\s!-/:-@\[-`{-~]").search
 _ends_clause = re.compile(rb"[.:?!][^\w\s]*\s+[^\w\s]*\Z").search
 
 
@@ -256,13 +257,13 @@ def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
     changes = token_types == WORD
     if pattern is not _Pattern.CAPITALS:
         changes = _are_words(changes, starts, ends, np.frombuffer(data, np.uint8))
-    parts, end, n = [], 0, int(changes.sum())
+    parts, end = [], 0
     for k, (start, stop) in enumerate(zip(starts[changes].tolist(), ends[changes].tolist(), strict=True)):
         between, word = data[end:start], _str(data[start:stop])
         end = stop
         if pattern is _Pattern.CAPITALS:
             word = _in_capitals(word, target.language)
-        elif word not in small or k in (0, n - 1) or _ends_clause(between):
+        elif word not in small or k == 0 or _ends_clause(between) or not _has_words(data, stop):
             word = _capitalized(word, target.language)
         parts += [_str(between), word]
     return "".join([*parts, _str(data[end:])])
