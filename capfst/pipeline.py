@@ -26,7 +26,6 @@ from capfst.casing.shapes import AS_FORM
 from capfst.casing.starts import starts_only
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
-from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
 from capfst.casing.written import (
     has_become_title,
@@ -108,7 +107,7 @@ class Pipeline:
         self._check_restores()
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
-        self.units = Units(model.symbols.language) if model.symbols.language.restores_case else None
+        self.units = loaded.units
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load, like)

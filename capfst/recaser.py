@@ -95,7 +95,7 @@ class Recaser:
         """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
-        key = call, *options.items(), *map(type, options.values())
+        key = *options.items(), *map(type, options.values())
         try:
             found = self._of_call.get(key)
         except TypeError:  # a value that is not hashable, such as a mapping of words

@@ -143,7 +143,7 @@ def _target(code: str | None, titles: bool) -> _Target:
         raise OptionError(f"`target` is {code!r}. Use the code of a language, such as de.")
     name = found[1].lower()
     restored = frozenset([_Pattern.CAPITALS, *[_Pattern.TITLE, _Pattern.EVERY_WORD][: 2 * titles]])
-    return _Target(rules_for(name), small_in_titles().get(name, frozenset()), restored)
+    return _Target(rules_for(name), small_in_titles(name), restored)
 
 
 def _translated(translate: Translate, recaser: Recaser, target: _Target, size: int, texts: list[str]) -> list[str]:
@@ -229,7 +229,7 @@ def _pattern(words: list[str], written: npt.NDArray[np.uint8], are_known: bool) 
     if n_lower == n:
         return _Pattern.LOWER if n > 1 else _Pattern.SENTENCE
     is_title = n >= _TITLE and n_lower < n / 2 and n_capitalized > (n - n_lower) / 2
-    small = frozenset().union(*small_in_titles().values())
+    small = small_in_titles()
     if not is_title or not small.issuperset(compress(words, shapes == Shape.LOWER)):
         return _Pattern.SENTENCE
     are_small = any(len(word) > 1 and word.lower() in small for word in words[1:-1])  # not I

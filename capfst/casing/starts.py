@@ -21,7 +21,7 @@ from capfst.kernels.types import BoolArray, U8Array
 _I, _APOSTROPHE = ord("I"), ord("'")
 
 
-class Starts(NamedTuple):
+class StartsOnly(NamedTuple):
     """What `surface.write` needs: a path, and for each of the n words its shape, and whether it changes."""
 
     path: LabelPath
@@ -32,7 +32,7 @@ class Starts(NamedTuple):
 
 def starts_only(
     buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> Starts:
+) -> StartsOnly:
     """Return how to write only the first words of sentences, if they are in lower case, and the word I (I'm, I'll),
     where it is on the path."""
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
@@ -44,4 +44,4 @@ def starts_only(
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
     labels = np.where(first, words.first_labels, path.labels)
     shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return Starts(path._replace(labels=labels), shapes, first, first | (is_i & is_small))
+    return StartsOnly(path._replace(labels=labels), shapes, first, first | (is_i & is_small))

@@ -320,11 +320,11 @@ def casing_costs(
         begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
         rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
         is_column: whether the lines are cells that are evidence for the capitals of each other (cells.py).
-        n_given: words at the beginning that are evidence for the others, even on their line.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
         given: uint8[n], the shapes of words whose casing is given, AS_FORM for the others. Their costs do not matter.
+        n_given: words at the beginning that are evidence for the others, even on their line.
     """
     known, symbols = spellings if context is None else context, transducer.symbols
     assert known is not None

@@ -32,7 +32,7 @@ _IN_NAMES = 0.97
 
 def _stay_small(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Return which of these words stay small in names of some language."""
-    small = {word.encode() for of_language in small_in_titles().values() for word in of_language}
+    small = {word.encode() for word in small_in_titles()}
     spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
     return np.array([lower_bytes(buf[start:end].tobytes()) in small for start, end in spans], np.bool_)
 

@@ -226,8 +226,7 @@ class RunningText:
                         changed.update(_followed(copy, changed))
                 left = [copy for copy in waiting if copy.spans[0] not in changed]
                 waiting = left if len(left) < len(waiting) else []
-            spans = sorted(changed)
-            values = [changed[span] for span in spans]
+            spans, values = list(changed), list(changed.values())
         parts, end = [], 0
         for (start, stop, old, _), value in sorted(zip(spans, values, strict=True)):  # as they are in the file
             if value != old:

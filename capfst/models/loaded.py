@@ -16,6 +16,7 @@ from capfst.casing.glued import FirstWords, glue
 from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
+from capfst.casing.units import Units
 from capfst.context.context_model import Context
 from capfst.context.noise import Noise
 from capfst.context.spellings import PART as SPELLINGS
@@ -72,6 +73,12 @@ class LoadedModel:
     def spellings(self) -> Context | None:
         """The context model of spellings, in models that restore diacritics; None if the model has none."""
         return Context.of(self.model, SPELLINGS)
+
+    @cached
+    def units(self) -> Units | None:
+        """The units and abbreviations of its languages; None if the model does not restore case."""
+        language = self.model.symbols.language
+        return Units(language) if language.restores_case else None
 
     @cached
     def noise(self) -> Noise | None:

@@ -21,9 +21,10 @@ from capfst.casing.types import Words
 from capfst.exceptions import CorpusError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import kernel
-from capfst.kernels.types import Array, F64Array, I32Array, I64Array, f64, i64
+from capfst.kernels.types import Array, F64Array, I32Array, I64Array, f64, i64, u64
 from capfst.lm.query import LanguageModel, final_cost, step
 from capfst.options import Rescoring
+from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _search(
                     if label > 0:
                         cost, after = step(states, arcs, lm, label)
                     cost = best + (token.cost + lattice.weight * cost)
-                    slot = (target * 0x9E3779B1 ^ after * 0x85EBCA77) & mask
+                    slot = i64(hash_pair(u64(target), u64(after)) & u64(mask))
                     while slots[slot] >= 0 and (nodes[slots[slot]].state != target or nodes[slots[slot]].lm != after):
                         slot = (slot + 1) & mask
                     if slots[slot] < 0:

@@ -139,6 +139,12 @@ def check(request: Any, limits: ServeOptions) -> None:
         raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
 
 
+def check_before(request: Any) -> None:
+    """Raise RefusedError if a request has `before`, but not a text alone that continues it."""
+    if request.before and (request.text is UNSET or request.nbest is not UNSET or request.confidence):
+        raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
+
+
 def check_plain(request: Any) -> None:
     """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
     if request.nbest is not UNSET or request.confidence:

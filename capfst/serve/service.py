@@ -132,12 +132,10 @@ class Service:
         """Return the answer to the text of a request, or one for each of its lines, or texts (`is_list`)."""
         recaser, options = self.recaser(asked.model), asked.options()
         texts = asked.lines if asked.text is UNSET else [asked.text]
+        requests.check_before(asked)
         if asked.before:
-            if asked.text is UNSET or asked.nbest is not UNSET or asked.confidence:
-                raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
-            return [
-                await self._in_thread(request, self._pool, partial(recaser, texts[0], before=asked.before, **options))
-            ]
+            call = partial(recaser, asked.text, before=asked.before, **options)
+            return [await self._in_thread(request, self._pool, call)]
         if asked.nbest is not UNSET or asked.confidence:
             requests.check_details(asked, texts)
             return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])
@@ -160,6 +158,7 @@ class Service:
     async def _stream(self, request: Request) -> JSONLines:
         query = self._query(request)
         requests.check_plain(query)
+        requests.check_before(query)
         recaser, options = self.recaser(query.model), query.options()
         # An unsupported option is an error of the request, not of each line.
         pipeline = await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))

@@ -5,6 +5,7 @@ grammars in pynini, which restate their rules, read the same tables.
 """
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from capfst.exceptions import CapfstError
@@ -30,9 +31,10 @@ def rows(name: str) -> list[list[str]]:
 
 
 @cache
-def small_in_titles() -> dict[str, frozenset[str]]:
-    """Return the words that stay small in titles and names, by language."""
-    return {language: frozenset(words.split(" ")) for language, words in rows("title_case.tsv")}
+def small_in_titles(language: str | None = None) -> frozenset[str]:
+    """Return the words that stay small in titles and names of a language; None: of all languages that are listed."""
+    listed = [words.split(" ") for name, words in rows("title_case.tsv") if language in (None, name)]
+    return frozenset(chain.from_iterable(listed))
 
 
 def code_points(cell: str) -> list[int]:

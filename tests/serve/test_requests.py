@@ -69,6 +69,8 @@ def test_plain_text_stays_plain(service, recaser):
 def test_text_continues_other_text(service):
     assert service.post("/recase", {"text": "york", "before": "I live in New"}).json == {"text": "York"}
     assert service.ask("POST", "/recase?before=I+live+in+New", b"york", "text/plain").body == b"York"
+    stream = service.ask("POST", "/recase?before=I+live+in+New", b'"york"\n', "application/x-ndjson")
+    assert "`before` goes with `text` alone" in stream.error
     for more in {"nbest": 2}, {"confidence": True}, {"document": True}, {"lines": ["york"]}:
         assert "`" in service.post("/recase", {"text": "york", "before": "I live in New"} | more).error
 
