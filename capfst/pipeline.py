@@ -54,7 +54,7 @@ from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, changes
-from capfst.search.line import max_marginals
+from capfst.search.paths import AllPaths, line_paths, max_marginals
 from capfst.search.protocol import Engine
 from capfst.search.token_lattice import token_lattice
 from capfst.system.parallel import map_stream
@@ -672,12 +672,16 @@ class Pipeline:
             text.given,
             self._as_given(words, text),
             self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
-            max_marginals(self.engine.line(words, costs.arc_costs, passes), words),
+            max_marginals(self.paths(words, costs, passes), words),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
             self.tokens,
         )
         return recased, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+
+    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.NDArray[np.bool_] | None) -> AllPaths:
+        """Return all paths through a line. stays_first: as for `line_paths`."""
+        return line_paths(words, costs.arc_costs, self.loaded.lm, self.engine.starts, stays_first)
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
         """Return a text with its words in the surface forms of a path, and with what was given besides."""

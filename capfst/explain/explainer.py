@@ -97,7 +97,7 @@ class _Explainer:
         if pipeline.options.sentence_case:
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
-        self.paths = Paths(words, costs.arc_costs, passes, pipeline.engine, self.lm.unknown)
+        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))
             for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.tokens)
