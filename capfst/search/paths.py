@@ -168,7 +168,7 @@ class AllPaths(NamedTuple):
 
 def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPaths:
     """Compose S ∘ T ∘ LM. CorpusError if it has too many edges."""
-    capacity, n_edges = 16 * len(lattice.tokens) + 256, _OUT_OF_CAPACITY
+    capacity, n_edges = 64 * len(lattice.tokens) + 256, _OUT_OF_CAPACITY
     while n_edges == _OUT_OF_CAPACITY:
         if capacity > _LARGEST:
             raise CorpusError(
@@ -177,7 +177,7 @@ def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPa
         edges, slots = Edges.empty(capacity), np.full(2 << capacity.bit_length(), -1, np.int32)
         found = _Nodes(np.empty(capacity, _NODE), slots, np.full((len(lattice.final), 2), -1, np.int32))
         n, n_edges = _compose(lattice, lm.model.states, lm.model.arcs, starts, found, edges)
-        capacity *= 2
+        capacity *= 4
     edges, nodes = Edges._make(array[:n_edges] for array in edges), found.nodes[:n]
     edges.target[:] = np.append(nodes["rank"], n)[edges.target]
     costs = lattice.weight * edges.lm + edges.gap
