@@ -4,8 +4,8 @@ In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, trailer
 validate.py and trailer.py) once the file is known to be long enough for it. So any file either opens as a model in
 which every number is in range, or raises ModelError with the reason.
 
-Models that OpenFst or pynini wrote in a layout that cannot be mapped, `vector` or `const` without alignment, are read to
-be written again. OpenFst does not keep the trailer, and so not the context model.
+Models that OpenFst or pynini wrote in a layout that cannot be mapped, `vector` or `const` without alignment, can be
+read, to be written again. OpenFst does not keep the trailer, and so not the context model.
 """
 
 import mmap
