@@ -99,6 +99,11 @@ DECISION_FEATURES = ("the first decision on it", *[_DECIDED] * 12, *[_CAPITALS] 
 N_FIRST_FEATURES = len(FIRST_FEATURES)
 N_NEIGHBOR_FEATURES = len(NEIGHBOR_FEATURES)
 N_DECISION_FEATURES = len(DECISION_FEATURES)
+OWN_FEATURES = N_FIRST_FEATURES + N_NEIGHBOR_FEATURES
+DECIDED_FEATURES = OWN_FEATURES + MAX_WORD_FEATURES
+N_FEATURES = DECIDED_FEATURES + N_DECISION_FEATURES
+"""A word's features of the four sets in one array: where those of the word alone and those of decisions begin, and the
+end."""
 N_GAP_FEATURES = 17
 SINCE = 10
 """The feature of a gap that depends on where the sentence began."""
