@@ -27,6 +27,27 @@ from capfst.text.tokenizer import NEWLINE
 Reasons = dict[str, npt.NDArray[np.float64]]
 """What features, in words, contribute to ln p of each shape, float64[N_SHAPES]."""
 
+_NAMES = {
+    "the word {0}": (38, 70, 77),
+    "after {-1}": (4, 10, 19, 39, 71, 73),
+    "before {1}": (5, 11, 20, 40, 72, 74),
+    "between {-1} and {1}": (14, 15),
+    "after {-2} {-1}": (12, 16),
+    "before {1} {2}": (13, 17),
+    "two words after {-2}": (6,),
+    "two words before {2}": (7,),
+    "three words after {-3}": (8,),
+    "three words before {3}": (9,),
+    "its ending": (21, 41),
+    "its position and usual case": (24, 43, 76),
+    "the usual case of it and its neighbors": (22, 23, 37, 44, 75),
+    "the kinds of words around it": (18, *range(25, 37), 42),
+    "the first decision on it": (50,),
+    "the case of its neighbors here": range(51, 63),
+    "the capitals in the line": range(63, 66),
+}
+"""The names of the templates of features: {0} is the word, {-1} the one before it. Several may say the same."""
+_NAME_OF = {template: name for name, templates in _NAMES.items() for template in templates}
 _WORDINGS = (
     (r"(the (start|end) of the sentence) \1", r"\1"),
     (r"^after (the start of the sentence) (.+)", r"after \2 at \1"),
@@ -68,15 +89,20 @@ def _rows(
     of_first, of_stage1, decided = np.split(features, (ft.N_FIRST_FEATURES, ft.DECIDED_FEATURES))
     scale1, scale2, scale_first = map(np.float32, context.scales)
     if not of_stage1.any():  # the first pass settles the word
-        yield from zip(ft.FIRST_FEATURES, scale_first * _weights(context.first_pass, of_first), strict=True)
+        yield from _named(ft.FIRST_TEMPLATE, scale_first * _weights(context.first_pass, of_first))
         return
     stage1 = _weights(context.stage1, of_stage1)
     if not of_stage1[ft.N_NEIGHBOR_FEATURES :].any():  # the model has their sum
         stage1[ft.N_NEIGHBOR_FEATURES] = context.words["scores"][label]
-    names = (*ft.NEIGHBOR_FEATURES, *[ft.OWN_WORD if label else ft.OWN_LETTERS] * ft.MAX_WORD_FEATURES)
-    yield from zip(names, scale1 * stage1 * np.float32(ft.PRIOR_WEIGHT if decided.any() else 1), strict=True)
-    yield from zip(ft.DECISION_FEATURES, scale2 * _weights(context.stage2, decided), strict=True)
+    scaled = scale1 * stage1 * np.float32(ft.PRIOR_WEIGHT if decided.any() else 1)
+    yield from _named(ft.NEIGHBOR_TEMPLATE, scaled[: ft.N_NEIGHBOR_FEATURES])
+    yield from (("the word {0}" if label else "its letters", row) for row in scaled[ft.N_NEIGHBOR_FEATURES :])
+    yield from _named(ft.DECISION_TEMPLATE, scale2 * _weights(context.stage2, decided))
     yield "all words around it", of_network
+
+
+def _named(template: int, rows: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    return ((_NAME_OF[number], row) for number, row in enumerate(rows, template))
 
 
 def _weights(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
