@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
@@ -35,7 +35,7 @@ from capfst.explain.explanation import (
 from capfst.explain.paths import Arc, Paths
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
-from capfst.pipeline import Buffer, Pipeline
+from capfst.pipeline import Pipeline
 from capfst.search.boundaries import expected
 from capfst.search.confidence import variants
 from capfst.text.given import Text
@@ -96,9 +96,10 @@ class _Explainer:
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
+        self.spell = partial(pipeline.spelled, self.text, words, costs)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))
-            for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.tokens)
+            for form, shape, is_first, texts in variants(words, costs, self.spell)
         }
 
     def _cheapest_columns(self) -> list[int]:
@@ -108,10 +109,6 @@ class _Explainer:
         least = of_first.argmin(1)
         own = least if shapes is None else np.where(shapes == AS_FORM, N_SHAPES, shapes)
         return np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
-
-    def _written(self, path: LabelPath, shapes: npt.NDArray[np.uint8] | None) -> Buffer:
-        costs = self.line.costs._replace(shapes=shapes)
-        return self.pipeline.casing(self.text, self.line.words, path, costs)
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
@@ -154,7 +151,7 @@ class _Explainer:
         """Return the cost of the end of the line after a path."""
         return self.paths.ends[casings[-1].arc.target if casings else 0]
 
-    def spell(self, path: LabelPath, casings: list[_Casing]) -> str:
+    def line_with(self, path: LabelPath, casings: list[_Casing]) -> str:
         """Return the line as it is written with these casings, and as on the path elsewhere."""
         labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
         of_columns = np.array([*range(N_SHAPES), *[AS_FORM] * (self.costs.shape[1] - N_SHAPES)], np.uint8)
@@ -167,7 +164,7 @@ class _Explainer:
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
                 shapes[arc.word] = of_columns[column]
-        return _str(self._written(LabelPath(labels, begins), shapes).tobytes())
+        return _str(self.spell(LabelPath(labels, begins), shapes).text)
 
     def history(self, arcs: Iterable[Arc], n: int) -> list[str]:
         """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
@@ -237,7 +234,7 @@ class _Explainer:
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
                         self.reasons(casing, other, found[word]) if found else (),
-                        self.spell(path, detour),
+                        self.line_with(path, detour),
                     )
                 )  # fmt: skip
             yield tuple(forms)
@@ -293,9 +290,8 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         parts[LM] += start
         casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))
     explained, best, path = casings[0]
-    data = explained.text.encode("utf-8", "surrogatepass")
-    tokens = pipeline.tokens(np.frombuffer(data, np.uint8))
-    texts = [_str(data[start:end]) for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    data, spelled, tokens = explainer.spell(path, line.costs.shapes)
+    texts = list(map(_str, spelled))
     recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
