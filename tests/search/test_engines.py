@@ -38,7 +38,7 @@ def test_a_line_of_too_many_casings_is_an_error(tmp_path, monkeypatch):
     recaser = capfst.load(tmp_path / "cap.fst", context=False, oov="pass")
     text = "abcdef " * 200
     recaser(text)
-    monkeypatch.setattr("capfst.search.viterbi.LARGEST", 0)
+    monkeypatch.setattr("capfst.search.fast.LARGEST", 0)
     with pytest.raises(capfst.ModelError, match=r"too many .* casings.*`min_count`"):
         recaser(text)
 
