@@ -182,11 +182,11 @@ class _Explainer:
         """Return the n-gram by which the LM reads the last word of a path."""
         arc = casings[-1].arc
         state = self.paths.states[arc.source]
-        costs = self.lm.costs(state, arc.label)
-        n = self.lm.context(state) - len(costs) + 1
+        backoffs = self.lm.backoffs(state, arc.label)
         before = (casing.arc for casing in reversed(casings[:-1]))
-        words = (*self.history(before, n), self.lm.model.symbols[arc.label])
-        return NGram(words, len(costs) - 1, self.scale * sum(costs))
+        words = self.history(before, self.lm.context(state) - backoffs)
+        cost = self.scale * self.lm.arc(state, arc.label)[0]
+        return NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
     def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""

@@ -114,21 +114,6 @@ def gap_costs(record: Position) -> tuple[f64, f64]:
     return (max(odds, 0.0), max(-odds, 0.0)) if record.may_begin else (0.0, np.inf)
 
 
-@inlined
-def first_node(lattice: Lattice, position: i64) -> i64:
-    """Return the node of the longest context in which paths begin at a position."""
-    return lattice.nodes[i64(lattice.positions[position].root)].next
-
-
-@inlined
-def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
-    """Return the node of a state. The position must have it."""
-    node = i64(lattice.positions[position].root)
-    while lattice.nodes[node].state != state:
-        node = i64(lattice.nodes[node].next)
-    return node
-
-
 @kernel
 def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64) -> i64:
     """Build the lattice of the words of the first `size` positions. Return the number of nodes; or OUT_OF_CAPACITY; or

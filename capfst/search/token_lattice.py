@@ -55,17 +55,15 @@ def _lattice(
     tokens: npt.NDArray,
     final: npt.NDArray[np.float64],
     start: int,
-    weight: float = 1,
+    weight: float,
     arc_costs: npt.NDArray[np.float64] | None = None,
     stays_first: npt.NDArray[np.bool_] | None = None,
 ) -> TokenLattice:
-    ends = np.cumsum(tokens["n_forms"])
-    tokens["arc"] = ends - tokens["n_forms"]
-    return TokenLattice(
-        tokens, np.searchsorted(tokens["source"], np.arange(len(final) + 1)), start, final, weight,
-        np.zeros(int(ends[-1]) if len(ends) else 0) if arc_costs is None else arc_costs,
-        np.empty(0, np.bool_) if stays_first is None else stays_first,
-    )  # fmt: skip
+    tokens["arc"] = np.cumsum(tokens["n_forms"]) - tokens["n_forms"]
+    first = np.searchsorted(tokens["source"], np.arange(len(final) + 1))
+    costs = np.zeros(int(tokens["n_forms"].sum())) if arc_costs is None else arc_costs
+    stays = np.empty(0, np.bool_) if stays_first is None else stays_first
+    return TokenLattice(tokens, first, start, final, weight, costs, stays)
 
 
 def line_lattice(

@@ -30,9 +30,7 @@ from capfst.search.lattice import (
     PositionArray,
     compose,
     ends_paths,
-    first_node,
     gap_costs,
-    node_of_state,
 )
 from capfst.search.lookup import LookupTables
 from capfst.text.tokenizer import NEWLINE
@@ -68,7 +66,7 @@ def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
 def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
     """Start the paths at the longest context of a position, or at the node to which it resolves."""
     nodes = lattice.nodes
-    node = nodes[first_node(lattice, position)]
+    node = nodes[nodes[i64(lattice.positions[position].root)].next]
     resolved = nodes[node.resolved]
     resolved.best = cost + node.backoff_cost
     resolved.link = 0
@@ -97,7 +95,10 @@ def cross_boundary(
     """Extend the best paths as `advance` does, then by the end of the sentence (`</s>`) to the start of the next
     sentence."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
-    restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
+    begin = i64(lattice.positions[position + 1].root)
+    while nodes[begin].state != starts.sentence:
+        begin = i64(nodes[begin].next)
+    restart = nodes[begin]
     number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
