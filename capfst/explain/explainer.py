@@ -90,7 +90,11 @@ class _Explainer:
         self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
         words, costs = self.line.words, self.line.costs
         self.scale, self.costs = costs.scale, casing_costs(words, costs)
-        self.columns = self._cheapest_columns()
+        # Of the most frequent form, or OOV, the casing that is written, if it costs least.
+        of_first, every = self.costs[:, : N_SHAPES + 1], np.arange(len(words.starts))
+        least = of_first.argmin(1)
+        own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
+        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
         passes = None
         if pipeline.options.sentence_case:
             language = pipeline.loaded.model.symbols.language
@@ -101,14 +105,6 @@ class _Explainer:
             (form, shape, is_first): list(map(_str, texts))
             for form, shape, is_first, texts in variants(words, costs, self.spell)
         }
-
-    def _cheapest_columns(self) -> list[int]:
-        """Return the column of each word in its most frequent form, or OOV: the one that is written, if it costs
-        least."""
-        shapes, of_first, every = self.line.costs.shapes, self.costs[:, : N_SHAPES + 1], np.arange(len(self.costs))
-        least = of_first.argmin(1)
-        own = least if shapes is None else np.where(shapes == AS_FORM, N_SHAPES, shapes)
-        return np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
@@ -223,7 +219,7 @@ class _Explainer:
             others = [casing for _, (_, casing) in ordered]
             forms = []
             for written, (margin, casing) in ordered:
-                arcs = [casing.arc] if written == text else self.paths.detour(casing.arc, nodes)
+                arcs = self.paths.detour(casing.arc, nodes)
                 begin, detour = arcs[0].word, self.casings(arcs)
                 detour[word - begin] = casing
                 of_best, parts = self.parts_of(best[begin : begin + len(detour)]), self.parts_of(detour)

@@ -1,4 +1,4 @@
-"""The lattice of a line (search/line.py), with the cheapest path through each of its arcs, to be drawn and asked."""
+"""The lattice of a line (search/paths.py), with the cheapest path through each of its arcs, to be drawn and asked."""
 
 from __future__ import annotations
 
@@ -30,14 +30,7 @@ class Arc(NamedTuple):
 
 
 class Paths:
-    """The paths of a line, whose nodes are numbered.
-
-    Args:
-        unknown: the label of `<unk>`.
-
-    Raises:
-        CorpusError: the line is too long.
-    """
+    """The paths of a line, whose nodes are numbered. unknown: the label of `<unk>`. CorpusError if it is too long."""
 
     def __init__(self, words: Words, line: AllPaths, unknown: int) -> None:
         edges, paths = line.edges, cheapest_paths(line)
