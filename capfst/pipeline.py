@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
@@ -53,8 +54,8 @@ from capfst.options import PUNCTUATION, Path, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
-from capfst.search.confidence import Change, changes
-from capfst.search.line import max_marginals
+from capfst.search.confidence import Change, Spelled, changes
+from capfst.search.paths import AllPaths, line_paths, max_marginals
 from capfst.search.protocol import Engine
 from capfst.search.token_lattice import token_lattice
 from capfst.system.parallel import map_stream
@@ -672,12 +673,21 @@ class Pipeline:
             text.given,
             self._as_given(words, text),
             self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
-            max_marginals(self.engine.line(words, costs.arc_costs, passes), words),
+            max_marginals(self.paths(words, costs, passes), words),
             costs,
-            lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
-            self.tokens,
+            partial(self.spelled, text, words, costs),
         )
         return recased, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+
+    def spelled(self, text: Text, words: Words, costs: CasingCosts, path: LabelPath, shapes: Shapes | None) -> Spelled:
+        """Return a path of a line as it is written, with unseen casings in the given shapes."""
+        recased = self.casing(text, words, path, costs._replace(shapes=shapes))
+        data, tokens = recased.tobytes(), self.tokens(recased)
+        return Spelled(data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens)
+
+    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.NDArray[np.bool_] | None) -> AllPaths:
+        """Return all paths through a line. stays_first: as for `line_paths`."""
+        return line_paths(words, costs.arc_costs, self.loaded.lm, self.engine.starts, stays_first)
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
         """Return a text with its words in the surface forms of a path, and with what was given besides."""

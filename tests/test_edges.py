@@ -15,7 +15,6 @@ from capfst.casing import surface
 from capfst.casing.types import Words
 from capfst.recaser import Recaser
 from capfst.search.lattice import OUT_OF_CAPACITY, Lattice, compose, new_lattice
-from capfst.search.line import composed
 from capfst.search.viterbi import choose, fill_chunk
 
 WORDS = [
@@ -91,9 +90,11 @@ def test_a_lattice_is_complete_or_out_of_capacity(tmp_path, n_forms, weighted):
     words: Words = recaser.pipeline.loaded.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.pipeline.engine
-    choices, _ = choose(words, costs, engine.unknown)
-    whole, n_whole = composed(words, choices, engine.starts, engine.tables)
+    choices, _ = choose(words, costs, engine.lm.unknown)
     size = words.token_types.size
+    whole = new_lattice(size, 99999)
+    fill_chunk(words, choices, 0, -1, size, whole.positions)
+    n_whole = compose(size, choices.arc_costs, whole, engine.tables, engine.starts, engine.starts.line)
     enough = 0
     for capacity in range(1, 9999):
         arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, capacity)]

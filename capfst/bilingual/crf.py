@@ -44,7 +44,7 @@ from capfst.bilingual.forward_backward import forward_backward
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.word_facts import MX, AnnotatedText
 from capfst.casing.shapes import N_SHAPES
-from capfst.exceptions import ModelError, missing_extra
+from capfst.exceptions import missing_extra
 from capfst.kernels import allocating
 from capfst.kernels.types import (
     BoolArray,
@@ -58,7 +58,8 @@ from capfst.kernels.types import (
     f64,
     i64,
 )
-from capfst.search.line import END, Edges, line_lattice
+from capfst.lm.query import LanguageModel, Starts
+from capfst.search.paths import END, Edges, line_paths
 from capfst.text.unicode import INFO, LOWERING, Lowering
 
 SIGMAS = (0.3, 1.0, 3.0)
@@ -174,15 +175,13 @@ class ProblemCollector:
         forms: Forms,
         classifier: npt.NDArray[np.int8],
         guess: bool,
-        search: tuple,
+        lm: LanguageModel,
+        starts: Starts,
     ) -> None:
         """Add those of the lines whose source has contrast.
 
         gold: the label of each word as it is cased, or `<unk>`. costs: those without the source. guess: whether the
-        case of OOV words is decided on. search: (label of `<unk>`, starts, lookup tables).
-
-        Raises:
-            ModelError: the model is not an n-gram model.
+        case of OOV words is decided on.
         """
         words = target.words
         first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
@@ -199,10 +198,8 @@ class ProblemCollector:
                 target, source, links, line, forms, gold, guess, classifier, INFO, LOWERING, costs, first_costs,
                 first_arcs,
             )  # fmt: skip
-            lattice = line_lattice(type(words)._make(a[begin:end] for a in words), None, None, *search)
-            if lattice is None:
-                raise ModelError("the model's backoff arcs do not lead to shorter contexts. Train the model again.")
-            edges = lattice.edges
+            paths = line_paths(type(words)._make(array[begin:end] for array in words), None, lm, starts)
+            edges = paths.edges
             edges.arc[edges.arc != END] += self._n_arcs
             self._costs.append(of_classifier)
             self._linked.append(linked)
@@ -210,7 +207,7 @@ class ProblemCollector:
             self._words.append(of_words + np.int32(self._n_words))
             self._right.append(right)
             self._edges.append(edges)
-            self._nodes.append(len(lattice.begins) - 1)
+            self._nodes.append(len(paths.begins) - 1)
             self._n_words += len(linked)
             self._n_arcs += int(n_arcs[begin:end].sum())
 

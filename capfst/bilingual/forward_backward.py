@@ -1,6 +1,6 @@
 """Forward–backward over S ∘ T ∘ LM in the log semiring: sums over all casings of a line, instead of the best casing.
 
-In: the edges of a line (search/line.py), and scores of the arcs of S ∘ T. Out: ln Z, the posterior probability of each
+In: the edges of a line (search/paths.py), and scores of the arcs of S ∘ T. Out: ln Z, the posterior probability of each
 arc, and the expected cost by the LM.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from capfst.kernels import inner
 from capfst.kernels.types import F64Array, f64, i64
-from capfst.search.line import END, Edges
+from capfst.search.paths import END, Edges
 
 
 @inner

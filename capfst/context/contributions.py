@@ -18,39 +18,36 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
+from capfst.context import features as ft
 from capfst.context.context_model import Context, weights_of
-from capfst.context.features import (
-    DECISION_FEATURES,
-    FIRST_FEATURES,
-    FIRST_PASS_LEAD,
-    MAX_WORD_FEATURES,
-    N_DECISION_FEATURES,
-    N_FIRST_FEATURES,
-    N_NEIGHBOR_FEATURES,
-    NEIGHBOR_FEATURES,
-    NO_DECISION,
-    OWN_LETTERS,
-    OWN_WORD,
-    PRIOR_WEIGHT,
-    STAGE1_LEAD,
-    STAGE2_LEAD,
-    decision_features,
-    first_features,
-    has_capitals,
-    neighbor_features,
-    word_features,
-)
-from capfst.context.lexicon import BEGIN, UNSEEN, has_case
-from capfst.context.network_scores import Queue, add_network
-from capfst.context.shape_scores import score
-from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase, read_words
-from capfst.kernels import kernel, part
-from capfst.kernels.types import F32Matrix, U8Array, U32Array, i64
+from capfst.context.shape_scores import Kept, score
+from capfst.context.tokens import read_words
 from capfst.text.tokenizer import NEWLINE
 
 Reasons = dict[str, npt.NDArray[np.float64]]
 """What features, in words, contribute to ln p of each shape, float64[N_SHAPES]."""
 
+_NAMES = {
+    "the word {0}": (38, 70, 77),
+    "after {-1}": (4, 10, 19, 39, 71, 73),
+    "before {1}": (5, 11, 20, 40, 72, 74),
+    "between {-1} and {1}": (14, 15),
+    "after {-2} {-1}": (12, 16),
+    "before {1} {2}": (13, 17),
+    "two words after {-2}": (6,),
+    "two words before {2}": (7,),
+    "three words after {-3}": (8,),
+    "three words before {3}": (9,),
+    "its ending": (21, 41),
+    "its position and usual case": (24, 43, 76),
+    "the usual case of it and its neighbors": (22, 23, 37, 44, 75),
+    "the kinds of words around it": (18, *range(25, 37), 42),
+    "the first decision on it": (50,),
+    "the case of its neighbors here": range(51, 63),
+    "the capitals in the line": range(63, 66),
+}
+"""The names of the templates of features: {0} is the word, {-1} the one before it. Several may say the same."""
+_NAME_OF = {template: name for name, templates in _NAMES.items() for template in templates}
 _WORDINGS = (
     (r"(the (start|end) of the sentence) \1", r"\1"),
     (r"^after (the start of the sentence) (.+)", r"after \2 at \1"),
@@ -58,54 +55,6 @@ _WORDINGS = (
     (r"^(after|before) the (start|end) of the sentence", r"at the \2 of the sentence"),
 )
 """What to write instead of names that name the start or end of the sentence as a word."""
-
-
-# The features of a word: of the first pass, of its neighbors, of itself, and of decisions.
-_OWN = N_FIRST_FEATURES + N_NEIGHBOR_FEATURES
-_DECIDED = _OWN + MAX_WORD_FEATURES
-_N_FEATURES = _DECIDED + N_DECISION_FEATURES
-
-
-@kernel
-def _fill(
-    buf: U8Array,
-    words: Words,
-    i: i64,
-    domain: i64,
-    text: TokenizedText,
-    lowercaser: Lowercaser,
-    context: Context,
-    decisions: U8Array,
-    n_words: i64,
-    n_capitals: i64,
-    features: U32Array,
-    queue: Queue,
-    of_network: F32Matrix,
-) -> i64:
-    """Fill features[_N_FEATURES] of word i, and of_network[1, N_SHAPES], which is 0, with its scores by the network.
-    Return how many features of itself it has; 0 if the model has their sum.
-
-    n_words, n_capitals: as in `decision_features`. queue: working memory.
-    """
-    t, n = text.token_of[i], 0
-    evidence = text.tokens[t].shape_evidence
-    first_features(text.tokens, t, domain, features)
-    neighbor_features(text.tokens, t, domain, part(features, N_FIRST_FEATURES, N_NEIGHBOR_FEATURES))
-    if evidence == UNSEEN or text.labels[i] == 0:
-        hash_lowercase(buf, words, i, lowercaser)
-        n = word_features(lowercaser.hashes, evidence, domain, part(features, _OWN, MAX_WORD_FEATURES))
-    of_decisions = part(features, _DECIDED, N_DECISION_FEATURES)
-    decision_features(text.tokens, decisions, t, n_words, n_capitals, of_decisions)
-    if len(context.network.embeddings) != 0:
-        queue.words[0], queue.domains[0] = i, domain
-        add_network(text.tokens, text.token_of, decisions, 1, i, context.network, queue, of_network)
-    return n
-
-
-def _lead(z: npt.NDArray[np.floating]) -> float:
-    """Return the lead of the likeliest shape, given the scores of all except LOWER, whose score is 0."""
-    second, first = np.sort(np.append(z, 0))[-2:]
-    return float(first - second)
 
 
 def contributions(
@@ -120,57 +69,47 @@ def contributions(
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
     text, lowercaser = read_words(buf, words, begins, context, transducer, True, language)
-    decisions = score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32))
-    features, queue = np.empty(_N_FEATURES, np.uint32), Queue.of(1)
+    kept = Kept.of(len(words.starts))
+    score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
     reasons = []
     for i in chosen:
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
-        token = text.tokens[text.token_of[i]]
-        if has_case(token["shape_evidence"]):
-            number = int(np.searchsorted(text.ends, i, side="right"))
-            begin = int(text.ends[number - 1]) if number else 0
-            those = decisions[text.token_of[begin : text.ends[number]]]
-            n_words, n_capitals = int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist()))
-            of_network, domain = np.zeros((1, N_SHAPES), np.float32), int(text.domains[number])
-            n = _fill(
-                buf, words, i, domain, text, lowercaser, context, decisions, n_words, n_capitals, features, queue,
-                of_network,
-            )  # fmt: skip
-            for name, row in _rows(context, features, n, int(text.labels[i]), token, of_network[0]):
-                if row.any():
-                    of_word[_in_words(name, buf, words, i, begins)][-len(row) :] += row
+        for name, row in _rows(context, kept.features[i], int(text.labels[i]), kept.network[i]):
+            if row.any():
+                of_word[_in_words(name, buf, words, i, begins)][-len(row) :] += row
         reasons.append(dict(of_word))
     return reasons
 
 
 def _rows(
-    context: Context,
-    features: npt.NDArray[np.uint32],
-    n_own: int,
-    label: int,
-    token: np.void,
-    of_network: npt.NDArray[np.float32],
+    context: Context, features: npt.NDArray[np.uint32], label: int, of_network: npt.NDArray[np.float32]
 ) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
     """Yield the name of each feature of a word, and what it contributes to the scores of the shapes, of which LOWER may
-    be left out. The arguments are those of `_fill`."""
+    be left out. features, of_network: as in Kept."""
+    of_first, of_stage1, decided = np.split(features, (ft.N_FIRST_FEATURES, ft.DECIDED_FEATURES))
     scale1, scale2, scale_first = map(np.float32, context.scales)
-    first = weights_of(context.first_pass, features[:N_FIRST_FEATURES])
-    if UNSEEN < token["shape_evidence"] < BEGIN and _lead(scale_first * first.sum(0)) >= FIRST_PASS_LEAD:
-        yield from zip(FIRST_FEATURES, scale_first * first, strict=True)
+    if not of_stage1.any():  # the first pass settles the word
+        yield from _named(ft.FIRST_TEMPLATE, scale_first * _weights(context.first_pass, of_first))
         return
-    stage1 = weights_of(context.stage1, features[N_FIRST_FEATURES:_DECIDED])
-    stage1[N_NEIGHBOR_FEATURES + n_own :] = 0
-    if n_own == 0:
-        stage1[N_NEIGHBOR_FEATURES] = context.words["scores"][label]
-    names = (*NEIGHBOR_FEATURES, *[OWN_WORD if label else OWN_LETTERS] * MAX_WORD_FEATURES)
-    is_certain = _lead(scale1 * stage1.sum(0)) >= STAGE1_LEAD
-    of_stage1 = scale1 * stage1 * np.float32(1 if is_certain else PRIOR_WEIGHT)
-    yield from zip(names, of_stage1, strict=True)
-    if not is_certain:
-        of_decisions = scale2 * weights_of(context.stage2, features[_DECIDED:])
-        yield from zip(DECISION_FEATURES, of_decisions, strict=True)
-        if _lead(of_stage1.sum(0) + of_decisions.sum(0)) < STAGE2_LEAD and token["position"] > 0:
-            yield "all words around it", of_network
+    stage1 = _weights(context.stage1, of_stage1)
+    if not of_stage1[ft.N_NEIGHBOR_FEATURES :].any():  # the model has their sum
+        stage1[ft.N_NEIGHBOR_FEATURES] = context.words["scores"][label]
+    scaled = scale1 * stage1 * np.float32(ft.PRIOR_WEIGHT if decided.any() else 1)
+    yield from _named(ft.NEIGHBOR_TEMPLATE, scaled[: ft.N_NEIGHBOR_FEATURES])
+    yield from (("the word {0}" if label else "its letters", row) for row in scaled[ft.N_NEIGHBOR_FEATURES :])
+    yield from _named(ft.DECISION_TEMPLATE, scale2 * _weights(context.stage2, decided))
+    yield "all words around it", of_network
+
+
+def _named(template: int, rows: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    return ((_NAME_OF[number], row) for number, row in enumerate(rows, template))
+
+
+def _weights(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+    """Return the weights of features, 0 for those that are 0."""
+    weights = weights_of(table, features)
+    weights[features == 0] = 0
+    return weights
 
 
 def _in_words(name: str, buf: npt.NDArray[np.uint8], words: Words, i: int, begins: npt.NDArray[np.bool_]) -> str:

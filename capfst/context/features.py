@@ -81,24 +81,14 @@ N_RANKED = 60
 MAX_POSITION = 3
 MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
 
-OWN_WORD, OWN_LETTERS = "the word {0}", "its letters"
-"""The names of features: {0} is the word, {-1} the one before it. Several features may say the same."""
-_ENDING, _POSITION = "its ending", "its position and usual case"
-_AFTER, _BEFORE, _BETWEEN = "after {-1}", "before {1}", "between {-1} and {1}"
-_AFTER_2, _BEFORE_2 = "after {-2} {-1}", "before {1} {2}"
-_USUAL, _KINDS = "the usual case of it and its neighbors", "the kinds of words around it"
-_DECIDED, _CAPITALS = "the case of its neighbors here", "the capitals in the line"
-FIRST_FEATURES = (OWN_WORD, _AFTER, _BEFORE, _AFTER, _BEFORE, _USUAL, _POSITION, OWN_WORD)
-NEIGHBOR_FEATURES = (
-    *(_AFTER, _BEFORE, "two words after {-2}", "two words before {2}", "three words after {-3}"),
-    *("three words before {3}", _AFTER, _BEFORE, _AFTER_2, _BEFORE_2, _BETWEEN, _BETWEEN, _AFTER_2, _BEFORE_2, _KINDS),
-    *(_AFTER, _BEFORE, _ENDING, _USUAL, _USUAL, _POSITION, *[_KINDS] * 12),
-    *(_USUAL, OWN_WORD, _AFTER, _BEFORE, _ENDING, _KINDS, _POSITION, _USUAL),
-)
-DECISION_FEATURES = ("the first decision on it", *[_DECIDED] * 12, *[_CAPITALS] * 3)
-N_FIRST_FEATURES = len(FIRST_FEATURES)
-N_NEIGHBOR_FEATURES = len(NEIGHBOR_FEATURES)
-N_DECISION_FEATURES = len(DECISION_FEATURES)
+N_FIRST_FEATURES, N_NEIGHBOR_FEATURES, N_DECISION_FEATURES = 8, 41, 16
+FIRST_TEMPLATE, NEIGHBOR_TEMPLATE, DECISION_TEMPLATE = 70, 4, 50
+"""The templates of the first feature of each set; the others follow. contributions.py has their names."""
+OWN_FEATURES = N_FIRST_FEATURES + N_NEIGHBOR_FEATURES
+DECIDED_FEATURES = OWN_FEATURES + MAX_WORD_FEATURES
+N_FEATURES = DECIDED_FEATURES + N_DECISION_FEATURES
+"""A word's features of the four sets in one array: where those of the word alone and those of decisions begin, and the
+end."""
 N_GAP_FEATURES = 17
 SINCE = 10
 """The feature of a gap that depends on where the sentence began."""

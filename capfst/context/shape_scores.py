@@ -19,11 +19,14 @@ from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.features import (
     BLOCK,
+    DECIDED_FEATURES,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
+    N_FEATURES,
     N_FIRST_FEATURES,
     N_NEIGHBOR_FEATURES,
     NO_DECISION,
+    OWN_FEATURES,
     PRIOR_WEIGHT,
     STAGE1_LEAD,
     decision,
@@ -51,6 +54,20 @@ _GIVEN = np.float32(-8.0)
 _NONE_GIVEN = np.empty(0, np.uint8)
 
 
+class Kept(NamedTuple):
+    """What the scores of n words are sums of, kept on request."""
+
+    features: U32Matrix  # [n, N_FEATURES]; 0 where there is none
+    network: F32Matrix  # [n, N_SHAPES]: the network's scores
+
+    @classmethod
+    def of(cls, n: int) -> Kept:
+        return cls(np.zeros((n, N_FEATURES), np.uint32), np.zeros((n, N_SHAPES), np.float32))
+
+
+_NONE_KEPT = Kept.of(0)
+
+
 class _ScoringBuffers(NamedTuple):
     """Buffers that the stages use line after line, and the network at the end."""
 
@@ -60,9 +77,10 @@ class _ScoringBuffers(NamedTuple):
     unsettled: I64Array  # words with case that the first pass does not settle
     decisions: U8Array  # on each token
     queue: Queue  # words that the network corrects
+    kept: Kept
 
     @classmethod
-    def of(cls, n_tokens: int) -> _ScoringBuffers:
+    def of(cls, n_tokens: int, kept: Kept) -> _ScoringBuffers:
         return cls(
             np.empty((BLOCK, max(N_NEIGHBOR_FEATURES, N_DECISION_FEATURES)), np.uint32),
             np.empty(MAX_WORD_FEATURES, np.uint32),
@@ -70,7 +88,15 @@ class _ScoringBuffers(NamedTuple):
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
             Queue.of(n_tokens),
+            kept,
         )
+
+
+@inner
+def _keep(kept: Kept, i: i64, begin: i64, features: U32Array, n: i64) -> None:
+    """Keep n features of word i, from feature `begin` on, if features are kept."""
+    for k in range(n if kept.features.shape[0] != 0 else 0):
+        kept.features[i, begin + k] = features[k]
 
 
 @inner
@@ -172,6 +198,7 @@ def _first_pass(
         for j in range(n_candidates):
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
+            _keep(buffers.kept, i, 0, buffers.features[j], N_FIRST_FEATURES)
             sums = sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
             whole, scale = scores_of(sums, N_FIRST_FEATURES), context.scales[2]
             capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
@@ -214,6 +241,7 @@ def _stage1(
         for j in range(block, block_end):
             i = buffers.unsettled[j]
             t, z = text.token_of[i], log_p[i]
+            _keep(buffers.kept, i, N_FIRST_FEATURES, buffers.features[j - block], N_NEIGHBOR_FEATURES)
             sums = sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
             capitalized, upper, mixed = scores_of(sums, N_NEIGHBOR_FEATURES)
             evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
@@ -222,6 +250,7 @@ def _stage1(
             else:
                 hash_lowercase(buf, words, i, lowercaser)
                 n = word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
+                _keep(buffers.kept, i, OWN_FEATURES, buffers.word_features, n)
                 more = scores_of(sum_rows(context.stage1, buffers.word_features, n), n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
             scale = context.scales[0]
@@ -261,6 +290,7 @@ def _stage2(
         for j in range(block, block_end):
             i = buffers.unsettled[j]
             z = log_p[i]
+            _keep(buffers.kept, i, DECIDED_FEATURES, buffers.features[j - block], N_DECISION_FEATURES)
             sums = sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
             whole, scale, weight = scores_of(sums, N_DECISION_FEATURES), context.scales[1], f32(PRIOR_WEIGHT)
             _put(
@@ -301,6 +331,9 @@ def _score(
         add_network(text.tokens, text.token_of, buffers.decisions, n_queued, 0, context.network, queue, log_p)
         for k in range(n_queued):
             _subtract_largest(log_p[queue.words[k]])
+        of_words = buffers.kept.network
+        n_queued = n_queued if of_words.shape[0] != 0 else 0
+        add_network(text.tokens, text.token_of, buffers.decisions, n_queued, 0, context.network, queue, of_words)
     for i in range(words.starts.size if is_evidence else 0):
         if written.rows[i] >= 0:
             add_evidence(written, i, log_p[i])
@@ -316,11 +349,10 @@ def score(
     log_p: npt.NDArray,
     given: npt.NDArray[np.uint8] | None = None,
     written: Written = NOT_USED,
-) -> npt.NDArray[np.uint8]:
+    kept: Kept = _NONE_KEPT,
+) -> None:
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
     likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others.
-
-    Returns the decisions on the tokens (features.decision)."""
-    given, buffers = _NONE_GIVEN if given is None else given, _ScoringBuffers.of(len(text.tokens))
+    kept: is filled in."""
+    given, buffers = _NONE_GIVEN if given is None else given, _ScoringBuffers.of(len(text.tokens), kept)
     _score(buf, words, text, lowercaser, context, given, written, buffers, log_p)
-    return buffers.decisions

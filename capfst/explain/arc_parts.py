@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import CasingCosts, Copies, Words
-from capfst.explain.paths import Arc
 from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
 from capfst.text.tokenizer import NEWLINE
@@ -28,52 +27,30 @@ LM, GAP, CONTEXT, SPELLING = "lm", "gap", "context", "spelling"
 DOCUMENT, INPUT, SOURCE, UNITS, WORDS = "document", "input", "source", "units", "words"
 PARTS = (LM, GAP, CONTEXT, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
 
-Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]
-"""Of all casings of the words of a line (`CasingTable.casing`)."""
-
-
-class CasingTable(NamedTuple):
-    """The casings of n words: the shapes of the most frequent form, or of an OOV word, and its other forms."""
-
-    n_forms: list[int]
-    first_arcs: list[int]
-
-    @classmethod
-    def of(cls, words: Words) -> CasingTable:
-        ends = np.cumsum(words.n_forms, dtype=np.int64)
-        return cls(words.n_forms.tolist(), (ends - words.n_forms).tolist())
-
-    def casing(self, arc: Arc, shape: int) -> int:
-        """Return the index of a casing; of form 0 in a shape, N_SHAPES being the form itself."""
-        if arc.form == 0:
-            return (N_SHAPES + 1) * arc.word + shape
-        return (N_SHAPES + 1) * len(self.n_forms) + self.first_arcs[arc.word] + arc.form
-
-    def rows(self, costs: Costs) -> Costs:
-        """Return the costs by shape, [n, N_SHAPES + 1]."""
-        return costs[: (N_SHAPES + 1) * len(self.n_forms)].reshape(-1, N_SHAPES + 1)
+"""[n, N_SHAPES + forms], by word and by casing: the most frequent form, or an OOV word, in each shape; and each form
+itself, form k in column N_SHAPES + k."""
 
 
 def casing_costs(words: Words, costs: CasingCosts) -> Costs:
-    """Return the costs of all casings of a line. Those of OOV words, which the LM does not distinguish, are relative to
-    the word's least."""
-    n = len(words.starts)
-    has_form = words.n_forms > 0
+    """Return the costs of all casings of a line; +inf if there is none. Those of OOV words, which the LM does not
+    distinguish, are relative to the word's least."""
+    n, most, has_form = len(words.starts), int(words.n_forms.max(initial=1)), words.n_forms > 0
     arcs = np.zeros(int(words.n_forms.sum())) if costs.arc_costs is None else costs.arc_costs.astype(np.float64)
     first_arcs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
+    found = np.full((n, N_SHAPES + most), np.inf)
+    for form in range(most):
+        found[words.n_forms > form, N_SHAPES + form] = arcs[first_arcs[words.n_forms > form] + form]
+    of_first = found[:, : N_SHAPES + 1]
     if costs.options is not None:
-        options = costs.options.astype(np.float64)
+        of_first[:] = costs.options
     else:
-        options = np.full((n, N_SHAPES + 1), np.inf)
-        column = np.full(n, N_SHAPES)
-        if costs.shapes is not None:
-            column = np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
-        of_form = np.zeros(n)
-        of_form[has_form] = arcs[first_arcs[has_form]]
-        options[np.arange(n), column] = of_form
-    options[~has_form] -= options[~has_form].min(1, keepdims=True, initial=np.inf)
-    return costs.scale * np.concatenate([options.ravel(), arcs])
+        own = AS_FORM if costs.shapes is None else costs.shapes
+        of_form = np.where(has_form, found[:, N_SHAPES], 0)
+        of_first[:, N_SHAPES] = np.inf
+        of_first[np.arange(n), np.where(own == AS_FORM, N_SHAPES, own)] = of_form
+    of_first[~has_form] -= of_first[~has_form].min(1, keepdims=True, initial=np.inf)
+    return costs.scale * found
 
 
 def _without(pipeline: Pipeline, **changes: object) -> Pipeline:
@@ -108,6 +85,7 @@ def _stages(pipeline: Pipeline, block: Block) -> Iterator[tuple[str, Pipeline, B
 class Line(NamedTuple):
     """A line of a text."""
 
+    begin: int  # the number of its first word
     buf: Buffer
     words: Words  # with offsets in `buf`
     costs: CasingCosts
@@ -119,22 +97,17 @@ def _line(buf: Buffer, words: Words, costs: CasingCosts, number: int) -> Line:
     begin, end = ([-1, *ends][number] + 1), [*ends, len(words.starts)][number]
     start = int(words.ends[begin - 1]) if begin else 0
     stop = int(words.starts[end]) if end < len(words.starts) else buf.size
-    arcs = words.n_forms[:begin].sum(dtype=np.int64), words.n_forms[:end].sum(dtype=np.int64)
-
-    def of_line(array: Array | None, first: int = begin, last: int = end) -> Array | None:
-        return None if array is None else array[first:last]
-
+    cut: dict[str, Any] = {
+        name: array[begin:end] for name, array in costs._asdict().items() if isinstance(array, np.ndarray)
+    }
+    if costs.arc_costs is not None:
+        first, last = (words.n_forms[:word].sum(dtype=np.int64) for word in (begin, end))
+        cut["arc_costs"] = costs.arc_costs[first:last]
+    if costs.copies is not None:
+        cut["copies"] = Copies(costs.copies.text, *(array[begin:end] for array in costs.copies[1:]))
     of_words = Words._make(array[begin:end] for array in words)
-    copies = costs.copies and Copies(costs.copies.text, *(array[begin:end] for array in costs.copies[1:]))
-    return Line(
-        buf[start:stop],
-        of_words._replace(starts=of_words.starts - start, ends=of_words.ends - start),
-        costs._replace(
-            arc_costs=of_line(costs.arc_costs, *arcs), shapes=of_line(costs.shapes), options=of_line(costs.options),
-            copies=copies, keeps_capital=of_line(costs.keeps_capital), dotted=of_line(costs.dotted),
-            languages=of_line(costs.languages),
-        ),
-    )  # fmt: skip
+    of_words = of_words._replace(starts=of_words.starts - start, ends=of_words.ends - start)
+    return Line(begin, buf[start:stop], of_words, costs._replace(**cut))
 
 
 def arc_parts(
@@ -144,7 +117,8 @@ def arc_parts(
     not 0; and which casings the context model has a cost of."""
     changed = Words._make(array.copy() for array in words)  # by a word list
     line = _line(buf, changed, pipeline.costs(buf, changed, block, include_pruned=True), number)
-    casings, parts, in_context = casing_costs(line.words, line.costs), {}, np.zeros(0, np.bool_)
+    casings, parts = casing_costs(line.words, line.costs), {}
+    in_context = np.zeros(casings.shape, np.bool_)
     for part, less, of_less in _stages(pipeline, block):
         below = _line(buf, words, less.costs(buf, words, of_less, include_pruned=True), number)
         without = casing_costs(below.words, below.costs)

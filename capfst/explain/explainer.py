@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
@@ -20,7 +21,7 @@ from capfst.casing.types import LabelPath, Words
 from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
-from capfst.explain.arc_parts import CONTEXT, GAP, LM, CasingTable, arc_parts, casing_costs
+from capfst.explain.arc_parts import CONTEXT, GAP, LM, arc_parts, casing_costs
 from capfst.explain.explanation import (
     ExplainedCasing,
     ExplainedForm,
@@ -34,11 +35,10 @@ from capfst.explain.explanation import (
 from capfst.explain.paths import Arc, Paths
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
-from capfst.pipeline import Buffer, Pipeline
+from capfst.pipeline import Pipeline
 from capfst.search.boundaries import expected
 from capfst.search.confidence import variants
 from capfst.text.given import Text
-from capfst.text.tokenizer import NEWLINE
 
 _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"
 _DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
@@ -72,10 +72,10 @@ def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
 
 
 class _Casing(NamedTuple):
-    """A casing of one word on a path: an arc of the lattice, and, of the most frequent form, the shape."""
+    """A casing of one word on a path: an arc of the lattice, and the casing's column of `Costs`."""
 
     arc: Arc
-    shape: int
+    column: int
 
 
 class _Explainer:
@@ -89,34 +89,22 @@ class _Explainer:
         given = lines.text.given.tobytes().split(b"\n")[lines.number]
         self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
         words, costs = self.line.words, self.line.costs
-        self.scale, self.table = costs.scale, CasingTable.of(words)
-        of_casings = casing_costs(words, costs)
-        self.rows = self.table.rows(of_casings)
-        self.shapes = self._cheapest_shapes()
+        self.scale, self.costs = costs.scale, casing_costs(words, costs)
+        # Of the most frequent form, or OOV, the casing that is written, if it costs least.
+        of_first, every = self.costs[:, : N_SHAPES + 1], np.arange(len(words.starts))
+        least = of_first.argmin(1)
+        own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
+        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
         passes = None
         if pipeline.options.sentence_case:
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
-        self.paths = Paths(words, costs.arc_costs, passes, pipeline.engine, self.lm.unknown)
+        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
+        self.spell = partial(pipeline.spelled, self.text, words, costs)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))
-            for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.tokens)
+            for form, shape, is_first, texts in variants(words, costs, self.spell)
         }
-
-    def _cheapest_shapes(self) -> list[int]:
-        """Return the shape of each word in its most frequent form, or OOV: the one that is written, if it costs
-        least."""
-        shapes = self.line.costs.shapes
-        least = self.rows.argmin(1)
-        if shapes is None:
-            return least.tolist()
-        own = np.where(shapes == AS_FORM, N_SHAPES, shapes)
-        every = np.arange(len(own))
-        return np.where(self.rows[every, own] <= self.rows[every, least], own, least).tolist()
-
-    def _written(self, path: LabelPath, shapes: npt.NDArray[np.uint8] | None) -> Buffer:
-        costs = self.line.costs._replace(shapes=shapes)
-        return self.pipeline.casing(self.text, self.line.words, path, costs)
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
@@ -125,99 +113,90 @@ class _Explainer:
 
     def casings(self, path: list[Arc]) -> list[_Casing]:
         """Return the casings on a part of a path, given its arcs."""
-        return [_Casing(arc, self.shapes[arc.word] if arc.form == 0 else N_SHAPES) for arc in path]
+        return [_Casing(arc, N_SHAPES + arc.form if arc.form else self.columns[arc.word]) for arc in path]
 
     def casings_of(self, word: int) -> Iterator[tuple[str, float, _Casing]]:
         """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
-        row, has_shapes = self.rows[word].tolist(), self.line.costs.options is not None
+        row, has_shapes = self.costs[word].tolist(), self.line.costs.options is not None
         for arc in self.paths.arcs_of(word):
             cost = self.scale * arc.through
-            for shape in range(N_SHAPES + 1) if arc.form == 0 else (N_SHAPES,):
-                more = row[shape] - row[self.shapes[word]] if arc.form == 0 else 0.0
+            for column in (N_SHAPES + arc.form,) if arc.form else range(N_SHAPES + 1):
+                more = 0.0 if arc.form else row[column] - row[self.columns[word]]
                 if cost + more < np.inf:
-                    text = self.texts[arc.form, shape if arc.form == 0 and has_shapes else None, arc.is_first][word]
-                    yield text, cost + more, _Casing(arc, shape)
+                    text = self.texts[arc.form, None if arc.form or not has_shapes else column, arc.is_first][word]
+                    yield text, cost + more, _Casing(arc, column)
+
+    def parts_of(self, casings: list[_Casing], with_end: bool = True) -> Parts:
+        """Return the parts of the cost of a path, or of a part of it: the LM's, with that of the line's end; that of
+        gaps where sentences may begin, if there are any; and those of the casings."""
+        is_end = with_end and (not casings or casings[-1].arc.word + 1 == len(self.columns))
+        lm = math.fsum(arc.lm for arc, _ in casings) + (self.end(casings) if is_end else 0.0)
+        parts = {LM: self.scale * lm}
+        if (self.line.words.begin_odds != 0).any():
+            parts[GAP] = self.scale * math.fsum(arc.gap for arc, _ in casings)
+        for part, costs in self.parts.items():
+            parts[part] = math.fsum(costs[arc.word, column] for arc, column in casings)
+        return parts
 
     def word_parts(self, casing: _Casing) -> Parts:
         """Return the parts of the cost of a casing of a word."""
-        of_path = self._of_arcs([casing.arc], 0.0)
-        return of_path | {part: float(costs[self.table.casing(*casing)]) for part, costs in self.parts.items()}
-
-    def path_parts(self, casings: list[_Casing]) -> Parts:
-        """Return the parts of the cost of a path, or of a part of it."""
-        indices = [self.table.casing(*casing) for casing in casings]
-        is_end = not casings or casings[-1].arc.word + 1 == len(self.shapes)
-        of_path = self._of_arcs([casing.arc for casing in casings], self.end(casings) if is_end else 0.0)
-        return of_path | {part: math.fsum(costs[indices]) for part, costs in self.parts.items()}
-
-    def _of_arcs(self, arcs: list[Arc], end: float) -> Parts:
-        """Return the parts of the cost of arcs that are not their casings': the LM's, with that of the line's end, and
-        that of gaps where sentences may begin, if there are any."""
-        parts = {LM: self.scale * (math.fsum(arc.lm for arc in arcs) + end)}
-        if (self.line.words.begin_odds != 0).any():
-            parts[GAP] = self.scale * math.fsum(arc.gap for arc in arcs)
-        return parts
+        own = {part: float(costs[casing.arc.word, casing.column]) for part, costs in self.parts.items()}
+        return self.parts_of([casing], with_end=False) | own
 
     def end(self, casings: list[_Casing]) -> float:
         """Return the cost of the end of the line after a path."""
         return self.paths.ends[casings[-1].arc.target if casings else 0]
 
-    def spell(self, path: LabelPath, casings: list[_Casing]) -> str:
+    def line_with(self, path: LabelPath, casings: list[_Casing]) -> str:
         """Return the line as it is written with these casings, and as on the path elsewhere."""
         labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
+        of_columns = np.array([*range(N_SHAPES), *[AS_FORM] * (self.costs.shape[1] - N_SHAPES)], np.uint8)
         if shapes is not None:
-            shapes = np.where(np.array(self.shapes) == N_SHAPES, AS_FORM, self.shapes).astype(np.uint8)
-        for arc, shape in casings:
-            if self.table.n_forms[arc.word]:
+            shapes = of_columns[self.columns]
+        for arc, column in casings:
+            if self.line.words.n_forms[arc.word]:
                 labels[arc.word] = arc.label
             if arc.word + 1 < len(begins):
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
-                shapes[arc.word] = AS_FORM if shape == N_SHAPES else shape
-        return _str(self._written(LabelPath(labels, begins), shapes).tobytes())
+                shapes[arc.word] = of_columns[column]
+        return _str(self.spell(LabelPath(labels, begins), shapes).text)
 
     def history(self, arcs: Iterable[Arc], n: int) -> list[str]:
         """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
-        starts, words = self.pipeline.engine.starts, list[str]()
-        start = starts.line
-        for arc in arcs:
+        model, start, words = self.lm.model, self.pipeline.engine.starts.line, list[str]()
+        for arc in islice(arcs, n):
             if arc.ends:
-                start = starts.sentence
-            if arc.ends or len(words) >= n:
+                start = self.pipeline.engine.starts.sentence
                 break
-            words.insert(0, self.lm.model.symbols[arc.label])
-        words = [*self._start(start), *words]
+            words.insert(0, model.symbols[arc.label])
+        token = self.lm.label(self.pipeline.options.start_token)
+        words = ["<s>", *([] if start == model.start else [model.symbols[token]]), *words]
         return words[len(words) - n :]
-
-    def _start(self, state: int) -> list[str]:
-        if state == self.lm.model.start:
-            return ["<s>"]
-        label = self.lm.label(self.pipeline.options.start_token)
-        return ["<s>", self.lm.model.symbols[label]]
 
     def ngram(self, casings: list[_Casing]) -> NGram:
         """Return the n-gram by which the LM reads the last word of a path."""
         arc = casings[-1].arc
         state = self.paths.states[arc.source]
-        costs = self.lm.costs(state, arc.label)
-        n = self.lm.context(state) - len(costs) + 1
+        backoffs = self.lm.backoffs(state, arc.label)
         before = (casing.arc for casing in reversed(casings[:-1]))
-        words = (*self.history(before, n), self.lm.model.symbols[arc.label])
-        return NGram(words, len(costs) - 1, self.scale * sum(costs))
+        words = self.history(before, self.lm.context(state) - backoffs)
+        cost = self.scale * self.lm.arc(state, arc.label)[0]
+        return NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
     def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""
         context = self.pipeline.context
         sums: dict[str, float] = {}
-        for (arc, shape), sign in ((casing, 1), (other, -1)):
-            index, is_unseen = self.table.casing(arc, shape), arc.form == 0 and shape < N_SHAPES
+        for (arc, column), sign in ((casing, 1), (other, -1)):
             assert context is not None
-            shape = shape if is_unseen else int(context.shapes[arc.label])
-            if not self.in_context[index] or shape == Shape.CASELESS:
+            is_unseen = column < N_SHAPES
+            shape = column if is_unseen else int(context.shapes[arc.label])
+            if not self.in_context[arc.word, column] or shape == Shape.CASELESS:
                 return ()
             costs = {name: -SCALE * float(row[shape]) for name, row in found.items()}
             costs[_LOWER] = SCALE * LOWER_PENALTY if shape == Shape.LOWER else 0.0
-            if is_unseen and self.table.n_forms[arc.word]:
+            if is_unseen and self.line.words.n_forms[arc.word]:
                 costs[_UNSEEN] = float(context.words["unseen_penalty"][arc.label])
             for name, cost in costs.items():
                 sums[name] = sums.get(name, 0.0) + sign * cost
@@ -240,10 +219,10 @@ class _Explainer:
             others = [casing for _, (_, casing) in ordered]
             forms = []
             for written, (margin, casing) in ordered:
-                arcs = [casing.arc] if written == text else self.paths.detour(casing.arc, nodes)
+                arcs = self.paths.detour(casing.arc, nodes)
                 begin, detour = arcs[0].word, self.casings(arcs)
                 detour[word - begin] = casing
-                of_best, parts = self.path_parts(best[begin : begin + len(detour)]), self.path_parts(detour)
+                of_best, parts = self.parts_of(best[begin : begin + len(detour)]), self.parts_of(detour)
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
                     ExplainedForm(
@@ -251,51 +230,36 @@ class _Explainer:
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
                         self.reasons(casing, other, found[word]) if found else (),
-                        self.spell(path, detour),
+                        self.line_with(path, detour),
                     )
                 )  # fmt: skip
             yield tuple(forms)
 
     def found_reasons(self) -> list[Reasons]:
         """Return the reasons of the context model for the shapes of each word; none without one."""
-        pipeline, (text, words, _, number) = self.pipeline, self.lines
+        pipeline, (text, words, *_) = self.pipeline, self.lines
         if CONTEXT not in self.parts:
             return []
         assert pipeline.context is not None
-        begin = int(np.flatnonzero(words.token_types == NEWLINE)[number - 1]) + 1 if number else 0
-        chosen = range(begin, begin + len(self.line.words.starts))
-        begins = expected(words)
+        chosen = range(self.line.begin, self.line.begin + len(self.costs))
         return contributions(
-            pipeline.context, text.buf, words, pipeline.loaded.transducer, begins, pipeline.language, chosen
-        )  # fmt: skip
+            pipeline.context, text.buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
+        )
 
     def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""
-        arcs: list[LatticeArc] = []
-        states: list[str] = []
-        numbers: dict[int, int] = {}
-        on_best = set(best)
+        arcs, numbers = list[LatticeArc](), dict[int, int]()
         least = self.scale * best[0].arc.through if best else 0.0
-
-        def number_of(node: int) -> int:
-            if node not in numbers:
-                numbers[node] = len(states)
-                states.append(self._name(node))
-            return numbers[node]
-
-        for word in range(len(best)):
-            given = self.given(word)
+        for word, of_best in enumerate(best):
             for text, cost, casing in self.casings_of(word):
-                margin = max(0.0, cost - least)
-                if margin <= _DRAWN or casing in on_best:
-                    arc = casing.arc
+                margin, arc = max(0.0, cost - least), casing.arc
+                if margin <= _DRAWN or casing == of_best:
+                    source, target = (numbers.setdefault(node, len(numbers)) for node in (arc.source, arc.target))
+                    cost = sum(self.word_parts(casing).values())
                     arcs.append(
-                        LatticeArc(
-                            number_of(arc.source), number_of(arc.target), given, text, arc.ends,
-                            sum(self.word_parts(casing).values()), margin, casing in on_best,
-                        )
-                    )  # fmt: skip
-        return tuple(states), tuple(arcs)
+                        LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, casing == of_best)
+                    )
+        return tuple(map(self._name, numbers)), tuple(arcs)
 
     def _name(self, node: int) -> str:
         """Return the words by which the LM goes on from a node."""
@@ -318,13 +282,12 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         if cost == math.inf:
             raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
         arcs = explainer.casings(explainer.paths.path_of(path))
-        parts = explainer.path_parts(arcs)
+        parts = explainer.parts_of(arcs)
         parts[LM] += start
         casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))
     explained, best, path = casings[0]
-    data = explained.text.encode("utf-8", "surrogatepass")
-    tokens = pipeline.tokens(np.frombuffer(data, np.uint8))
-    texts = [_str(data[start:end]) for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    data, spelled, tokens = explainer.spell(path, line.costs.shapes)
+    texts = list(map(_str, spelled))
     recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from capfst.exceptions import CapfstError, quantity
+from capfst.explain.shown import html, svg, table
 
 Parts = dict[str, float]
 """Costs by part, of those that the options use: `lm`, `gap`, `context`, `spelling`, `document`, `input`, `source`,
@@ -121,8 +122,6 @@ class Explanation:
 
     def table(self) -> str:
         """Return the casings that competed as a table of text."""
-        from capfst.explain.table import table  # noqa: PLC0415  (it imports this module)
-
         return table(self)
 
     def svg(self) -> str:
@@ -131,8 +130,6 @@ class Explanation:
         Raises:
             CapfstError: Graphviz is not installed.
         """
-        from capfst.explain.picture import svg  # noqa: PLC0415
-
         return svg(self)
 
     def html(self) -> str:
@@ -141,6 +138,4 @@ class Explanation:
         Raises:
             CapfstError: Graphviz is not installed.
         """
-        from capfst.explain.page import html  # noqa: PLC0415
-
         return html(self)

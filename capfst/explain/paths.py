@@ -1,4 +1,4 @@
-"""The lattice of a line (search/line.py), with the cheapest path through each of its arcs, to be drawn and asked."""
+"""The lattice of a line (search/paths.py), with the cheapest path through each of its arcs, to be drawn and asked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from capfst.casing.types import ArcCosts, LabelPath, Words
+from capfst.casing.types import LabelPath, Words
 from capfst.exceptions import CorpusError
-from capfst.search.line import END, cheapest_paths
-from capfst.search.protocol import Engine
+from capfst.search.paths import END, AllPaths, cheapest_paths
 
 MOST_ARCS = 20_000
 
@@ -32,26 +30,9 @@ class Arc(NamedTuple):
 
 
 class Paths:
-    """The paths of a line, whose nodes are numbered.
+    """The paths of a line, whose nodes are numbered. unknown: the label of `<unk>`. CorpusError if it is too long."""
 
-    Args:
-        costs: of the forms, as for the search.
-        stays_first: as for `Engine.line`.
-        unknown: the label of `<unk>`.
-
-    Raises:
-        CorpusError: the line is too long.
-    """
-
-    def __init__(
-        self,
-        words: Words,
-        costs: ArcCosts | None,
-        stays_first: npt.NDArray[np.bool_] | None,
-        engine: Engine,
-        unknown: int,
-    ) -> None:
-        line = engine.line(words, costs, stays_first)
+    def __init__(self, words: Words, line: AllPaths, unknown: int) -> None:
         edges, paths = line.edges, cheapest_paths(line)
         n_arcs = int(np.count_nonzero(edges.arc != END))  # those of the line's end are the last edges
         if n_arcs > MOST_ARCS:

@@ -3,6 +3,9 @@
 In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, trailer. Each is checked (by symbols.py,
 validate.py and trailer.py) once the file is known to be long enough for it. So any file either opens as a model in
 which every number is in range, or raises ModelError with the reason.
+
+Models that OpenFst or pynini wrote in a layout that cannot be mapped, `vector` or `const` without alignment, can be
+read, to be written again. OpenFst does not keep the trailer, and so not the context model.
 """
 
 import mmap
@@ -41,10 +44,11 @@ _FOREIGN = {
 }
 
 _Kind = tuple[bytes, bytes, int]  # type of the FST, type of its arcs, version
-_MAPPABLE: tuple[_Kind, ...] = ((fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION),)
+_MAPPABLE: _Kind = (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION)
 """Version 1 of const files is the aligned one, with or without the flag."""
-UNMAPPABLE: tuple[_Kind, ...] = ((fst.FST_TYPE, fst.ARC_TYPE, 2), (b"vector", fst.ARC_TYPE, 2))
-"""The kinds of files that layouts.py reads."""
+_UNALIGNED: _Kind = (fst.FST_TYPE, fst.ARC_TYPE, 2)
+_VECTOR: _Kind = (b"vector", fst.ARC_TYPE, 2)
+_VECTOR_STATE = struct.Struct("<fq")  # final weight, number of arcs
 
 
 class CapFst:
@@ -62,25 +66,26 @@ class CapFst:
     trailer     the other parts of the model; None if capfst 0.1 or another program wrote the file
     """
 
-    def __init__(self, path: str | os.PathLike[str], ngrams: Sequence[int] = ()) -> None:
-        """Map and check the model, as `open`."""
+    def __init__(self, path: str | os.PathLike[str], ngrams: Sequence[int] = (), is_mappable: bool = True) -> None:
+        """Map and check the model, as `open`. is_mappable: False for one of another layout, which is read to memory."""
         self.path = os.fspath(path)
         try:
-            self._mapped, file = map_file(self.path)
+            self._mapped, file = _map_file(self.path)
             self.bytes = len(self._mapped)
-            header = header_of(self._mapped, self.path)
+            header = _header_of(self._mapped, self.path, is_mappable)
             self.signature = header.signature
             self.start = header.start
             symbols, self.states, self.arcs, end = _body(self._mapped, header)
             self.trailer: Trailer | None = trailer.read(self._mapped, end, header.has_trailer or bool(ngrams))
-            self.symbols = replace(symbols, language=language_of(header.signature, self.parts))
+            self.symbols = replace(symbols, language=_language_of(header.signature, self.parts))
             self.ngrams = verified.recall(file)
             if self.ngrams:
                 self.starts = first_labels(self.symbols)
             else:
                 self.starts, self.ngrams = self._checked(tuple(ngrams))
                 verified.remember(file, self.ngrams)
-            _check_properties(header, self.states)
+            if is_mappable:
+                _check_properties(header, self.states)
         except OSError as error:
             raise ModelError(
                 f"{self.path}: cannot read the model: {error.strerror}. Check the path and its permissions."
@@ -90,12 +95,12 @@ class CapFst:
 
     def _checked(self, known: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
         """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
-        with ThreadPoolExecutor(3) as pool:
+        with ThreadPoolExecutor(2) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)
             if known:  # and with a checksum
                 starts, ngrams = check(self.symbols), known
             else:
-                checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1)
                 starts, ngrams = check(self.symbols), checking.result()
             verifying.result()
         return starts, ngrams
@@ -132,10 +137,19 @@ class CapFst:
         return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
 
 
+def is_fst(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is one of OpenFst's."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == struct.pack("<i", fst.FST_MAGIC)
+    except OSError:
+        return False
+
+
 class Header(NamedTuple):
     """The headers of an FST and of its symbol table."""
 
-    fst_type: bytes
+    kind: _Kind
     start: int
     states: int
     arcs: int
@@ -146,7 +160,7 @@ class Header(NamedTuple):
     end: int  # offset of the first symbol
 
 
-def map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
+def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
     """Map a file; return the map and the file's status."""
     # Before opening: a pipe would wait for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -158,11 +172,11 @@ def map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         return mmap.mmap(file.fileno(), state.st_size, access=mmap.ACCESS_READ), state
 
 
-def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE) -> Header:
+def _header_of(mapped: mmap.mmap, path: str, is_mappable: bool) -> Header:
     """Parse the headers of the FST and of its symbol table.
 
     Raises:
-        ModelError: the file is not an FST of these kinds, with input symbols that a signature names.
+        ModelError: the file is not an FST that is mappable or not, as given, with input symbols that a signature names.
     """
     offset = 0
 
@@ -191,12 +205,12 @@ def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE
     fst_type, arc_type = string(), string()
     version, flags, properties = take("<iiQ")
     kind = fst_type, arc_type, version
-    if kind not in kinds:
+    if kind not in ([_MAPPABLE] if is_mappable else [_UNALIGNED, _VECTOR]):
         names = [name[:80].decode(errors="replace") for name in (fst_type, arc_type)]
         found = f"an FST of type {names[0]}<{names[1]}>, version {version}"
-        if kind in _MAPPABLE:
+        if kind == _MAPPABLE:
             raise ModelError(f"{found}, which needs no conversion. Use it as it is.")
-        if kind in UNMAPPABLE:
+        if kind in (_UNALIGNED, _VECTOR):
             raise ModelError(
                 f"{found}, which cannot be memory-mapped. Convert it with `capfst import {path} -o aligned.fst`."
             )
@@ -211,10 +225,10 @@ def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
     has_trailer = flags & fst.HAS_TRAILER != 0
-    return Header(fst_type, start, states, arcs, properties, has_trailer, signature, symbols, offset)
+    return Header(kind, start, states, arcs, properties, has_trailer, signature, symbols, offset)
 
 
-def language_of(signature: Signature, parts: dict[str, Part]) -> Language:
+def _language_of(signature: Signature, parts: dict[str, Part]) -> Language:
     """Return the language that the signature names, with the grammar of the model's parts."""
     part = parts.get(GRAMMAR)
     try:
@@ -233,19 +247,45 @@ def grammar_part(language: Language) -> dict[str, Part]:
 
 def _body(mapped: mmap.mmap, header: Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:
     """Return symbols, states and arcs, and the offset after the arcs."""
-    if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
+    if not 1 <= header.states <= fst.MAX_STATES or (header.kind != _VECTOR and not 1 <= header.arcs <= fst.MAX_ARCS):
         raise DamagedModelError(f"it cannot have {quantity(header.states, 'state')} and {quantity(header.arcs, 'arc')}")
     if not 0 <= header.start < header.states:
         raise DamagedModelError(f"its start state {header.start} is not one of its {quantity(header.states, 'state')}")
-    symbols, symbols_end = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
-    states_offset = symbols_end + padding(symbols_end)
-    states_end = states_offset + header.states * STATE.itemsize
-    arcs_offset = states_end + padding(states_end)
-    end = arcs_offset + header.arcs * ARC.itemsize
+    symbols, begin = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
+    if header.kind == _VECTOR:
+        return symbols, *_vector(mapped, begin, header.states)
+    is_aligned = header.kind == _MAPPABLE
+    begin += padding(begin) if is_aligned else 0
+    states_end = begin + header.states * STATE.itemsize
+    arcs_begin = states_end + (padding(states_end) if is_aligned else 0)
+    end = arcs_begin + header.arcs * ARC.itemsize
     if end > len(mapped):
         raise DamagedModelError(f"it has {quantity(len(mapped), 'byte')}, but its header requires {end:,}")
-    states = np.frombuffer(mapped, STATE, header.states, states_offset)
-    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset), end
+    states = np.frombuffer(mapped, STATE, header.states, begin)
+    arcs = np.frombuffer(mapped, ARC, header.arcs, arcs_begin)
+    return symbols, states if is_aligned else states.copy(), arcs if is_aligned else arcs.copy(), end
+
+
+def _vector(mapped: mmap.mmap, offset: int, n_states: int) -> tuple[npt.NDArray, npt.NDArray, int]:
+    """Return states and arcs of a layout in which each state's arcs follow it, and the offset after them."""
+    finals, counts, parts = [], [], []
+    for _ in range(n_states):
+        begin, end = offset + _VECTOR_STATE.size, -1
+        if begin <= len(mapped):
+            final, count = _VECTOR_STATE.unpack_from(mapped, offset)
+            end = begin + count * ARC.itemsize
+        if not begin <= end <= len(mapped):
+            raise DamagedModelError(f"it ends inside its states, after {quantity(len(mapped), 'byte')}")
+        finals.append(final)
+        counts.append(count)
+        parts.append(mapped[begin:end])
+        offset = end
+    states, arcs, ends = np.zeros(n_states, STATE), np.frombuffer(b"".join(parts), ARC), np.cumsum(counts)
+    states["final"], states["narcs"], states["pos"] = finals, counts, ends - counts
+    for field, label in ("niepsilons", "ilabel"), ("noepsilons", "olabel"):
+        before = np.concatenate(([0], np.cumsum(arcs[label] == 0)))
+        states[field] = before[ends] - before[ends - counts]
+    return states, arcs, offset
 
 
 def _check_properties(header: Header, states: npt.NDArray) -> None:

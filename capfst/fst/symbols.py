@@ -18,7 +18,7 @@ from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
 from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
-from capfst.text.strings import Strings
+from capfst.text.strings import Strings, is_same
 from capfst.text.unicode import GROWTH, INFO, Lowering, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
@@ -100,27 +100,6 @@ def _mark_small(symbols: Strings, small: U8Array) -> None:
         small[label >> 3] |= u8(is_small(data, offsets[label], offsets[label + 1])) << (label & 7)
 
 
-@inner
-def _put_int(value: i64, size: i64, out: U8Array, i: i64) -> i64:
-    """Write an integer, little-endian, to out[i : i + size]; return i + size."""
-    for k in range(size):
-        out[i + k] = value >> 8 * k & 0xFF
-    return i + size
-
-
-@kernel
-def _pack(symbols: Strings, out: U8Array) -> None:
-    """Fill `out` with the entries of the symbols."""
-    data, offsets = symbols
-    i = 0
-    for label in range(len(offsets) - 1):
-        i = _put_int(offsets[label + 1] - offsets[label], 4, out, i)
-        for k in range(offsets[label], offsets[label + 1]):
-            out[i] = data[k]
-            i += 1
-        i = _put_int(label, 8, out, i)
-
-
 @kernel
 def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
     """Fill `symbols` from the entries at buffer[i:]; return the position after the last entry, or −1 − label of a bad
@@ -139,17 +118,6 @@ def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
         i += ENTRY + length
         offsets[label + 1] = begin + length
     return i
-
-
-@inner
-def _are_same(data: U8Array, start: i64, end: i64, other: i64, other_end: i64) -> bool:
-    """Return whether data[start:end] and data[other:other_end] are equal."""
-    same = end - start == other_end - other
-    while same and start < end:
-        same = data[start] == data[other]
-        start += 1
-        other += 1
-    return same
 
 
 @inner
@@ -187,7 +155,7 @@ def _find_words(
             words += 1
         else:
             for other in range(max(starts[words - 1], label - _PAIRWISE), label):
-                if _are_same(data, start, end, offsets[other], offsets[other + 1]):
+                if is_same(data, start, end, data, offsets[other], offsets[other + 1]):
                     return -label
         before_size = size
     starts[words] = len(offsets) - 1
@@ -196,8 +164,13 @@ def _find_words(
 
 def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
     """Return the table's entries in the file's format."""
-    out = np.empty(len(symbols.data) + ENTRY * len(symbols), np.uint8)
-    _pack(symbols.strings, out)
+    n, size = len(symbols), len(symbols.data) + ENTRY * len(symbols)
+    out, is_symbol = np.empty(size, np.uint8), np.ones(size, np.bool_)
+    begins, ends = (offsets + ENTRY * np.arange(n) for offsets in (symbols.offsets[:-1], symbols.offsets[1:] + 4))
+    for first, numbers in (begins, np.diff(symbols.offsets).astype("<i4")), (ends, np.arange(n, dtype="<i8")):
+        for k, byte in enumerate(numbers.view(np.uint8).reshape(n, -1).T):
+            out[first + k], is_symbol[first + k] = byte, False
+    out[is_symbol] = symbols.data
     return out
 
 

@@ -20,7 +20,6 @@ import os
 import struct
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Protocol, TypeAlias
 
 import numpy as np
@@ -150,17 +149,6 @@ def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -
     )
 
 
-@dataclass
-class _Whole:
-    states: int
-    arcs: int
-    start: int
-    chunk: tuple[int, npt.NDArray, int, npt.NDArray]
-
-    def chunks(self) -> list[tuple[int, npt.NDArray, int, npt.NDArray]]:
-        return [self.chunk]
-
-
 def write_fst(
     path: str | os.PathLike[str],
     states: npt.NDArray,
@@ -172,4 +160,5 @@ def write_fst(
 ) -> None:
     """Write the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the state of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
-    write_chunks(path, _Whole(len(states), total, start, (0, states, 0, arcs)), symbols, signature, parts)
+    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(0, states, 0, arcs)])
+    write_chunks(path, whole, symbols, signature, parts)

@@ -98,23 +98,16 @@ class LanguageModel:
         cost: float = final_cost(self.model.states, self.model.arcs, state)
         return cost
 
-    def costs(self, state: int, label: int) -> list[float]:
-        """Return the costs that `arc` or `final` adds up: those of the backoffs that it takes, and of the arc that it
-        finds. label: SENTENCE_END for `</s>`."""
-        states, arcs = self.model.states, self.model.arcs
-        found: list[float] = []
+    def backoffs(self, state: int, label: int) -> int:
+        """Return how many backoffs `arc` takes."""
+        states, arcs, n = self.model.states, self.model.arcs, 0
         while state != 0:
             pos = int(states["pos"][state])
             labels = arcs["ilabel"][pos + 1 : pos + int(states["narcs"][state])]
-            arc = int(np.searchsorted(labels, label))
-            if label == SENTENCE_END and states["final"][state] < np.inf:
+            if label in labels[np.searchsorted(labels, label) :][:1]:
                 break
-            if label != SENTENCE_END and arc < len(labels) and labels[arc] == label:
-                return [*found, float(arcs["weight"][pos + 1 + arc])]
-            found.append(float(arcs["weight"][pos]))
-            state = int(arcs["nextstate"][pos])
-        last = states["final"][state] if label == SENTENCE_END else arcs["weight"][label - 1]
-        return [*found, float(last)]
+            state, n = int(arcs["nextstate"][pos]), n + 1
+        return n
 
     def context(self, state: int) -> int:
         """Return the number of words of context in a state."""

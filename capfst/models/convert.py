@@ -26,8 +26,7 @@ from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
 from capfst.context.transfer import first_labels, labels_of, transferred
 from capfst.exceptions import CorpusError, ModelError, OptionError
-from capfst.fst.layouts import is_fst, read_acceptor
-from capfst.fst.read import CapFst, grammar_part
+from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
@@ -52,7 +51,7 @@ def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str],
     options: those of `import_arpa`; an FST records them.
 
     Raises:
-        ModelError: as `import_arpa` or `layouts.read_acceptor`.
+        ModelError: as `import_arpa`; or the FST is no model, damaged, or can be used as it is.
         OptionError: an option with an FST.
     """
     if not is_fst(source):
@@ -61,8 +60,9 @@ def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str],
     if given := [name for name, value in options.items() if value]:
         raise OptionError(f"{source}: the FST records `{given[0]}`. Leave it out.")
     check_output(output, source)
-    states, arcs, symbols, start, signature = read_acceptor(source)
-    write_fst(output, states, arcs, symbols, start, signature, grammar_part(symbols.language))
+    model = CapFst(source, is_mappable=False)
+    parts = grammar_part(model.symbols.language)
+    write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
 
 
 def import_arpa(

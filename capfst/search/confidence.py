@@ -43,20 +43,19 @@ class Variant(NamedTuple):
     words: list[bytes]
 
 
-Write = Callable[[LabelPath, Shapes | None], Buffer]
-Tokenize = Callable[[Buffer], Words]
+class Spelled(NamedTuple):
+    """A casing of a line: its text, and its words, as text and as tokens."""
+
+    text: bytes
+    words: list[bytes]
+    tokens: Words
 
 
-def spell(path: LabelPath, shapes: Shapes | None, write: Write, tokenize: Tokenize) -> tuple[bytes, list[bytes], Words]:
-    """Return the text of a casing of a line, and its words, as text and as tokens. The other arguments are those of
-    `changes`."""
-    text = write(path, shapes)
-    tokens = tokenize(text)
-    data = text.tobytes()
-    return data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens
+Spell = Callable[[LabelPath, Shapes | None], Spelled]
+"""Returns any path of a line as it is written, with unseen casings in the given shapes."""
 
 
-def variants(words: Words, casing_costs: CasingCosts, write: Write, tokenize: Tokenize) -> Iterator[Variant]:
+def variants(words: Words, casing_costs: CasingCosts, spell: Spell) -> Iterator[Variant]:
     """Yield all ways to write the words of a line. A word without a k-th form is written in its 0th."""
     n = len(words.starts)
     for is_first, k in product((False, True), range(int(words.n_forms.max(initial=1)))):
@@ -67,7 +66,7 @@ def variants(words: Words, casing_costs: CasingCosts, write: Write, tokenize: To
             shapes = casing_costs.shapes if k == 0 else None
             if shape is not None:
                 shapes = np.full(n, AS_FORM if shape == N_SHAPES else shape, np.uint8)
-            yield Variant(k, shape, is_first, spell(path, shapes, write, tokenize)[1])
+            yield Variant(k, shape, is_first, spell(path, shapes).words)
 
 
 def changes(
@@ -76,22 +75,20 @@ def changes(
     path: LabelPath,
     marginals: npt.NDArray[np.float64],
     casing_costs: CasingCosts,
-    write: Write,
-    tokenize: Tokenize,
+    spell: Spell,
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
     path: the best path. marginals: float64[2, forms], the costs of the best path through each form, or OOV word, where
-    the word is not the first of its sentence, and where it is. write: returns the text of any path, with unseen casings
-    in the given shapes. tokenize: returns the words of a text.
+    the word is not the first of its sentence, and where it is.
     """
-    data, best, tokens = spell(path, casing_costs.shapes, write, tokenize)
+    data, best, tokens = spell(path, casing_costs.shapes)
     starts = tokens.starts.tolist()
     n_arcs = np.maximum(words.n_forms, 1)
     first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
     first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of all words, and their costs
-    for variant in variants(words, casing_costs, write, tokenize):
+    for variant in variants(words, casing_costs, spell):
         has_arc = n_arcs > variant.form
         costs = np.full(len(n_arcs), np.inf)
         costs[has_arc] = marginals[int(variant.is_first), first_arcs[has_arc] + variant.form]

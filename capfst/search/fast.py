@@ -4,7 +4,7 @@ In: the words of a buffer with the labels of their surface forms (casing/transdu
 word its label on the best path. The paths and costs are those of `openfst.py`, but no FST is built.
 
 Each chunk of words takes two steps: `compose` (lattice.py) finds the LM states that some casing of the words leads to,
-and their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. line.py has all paths of a line.
+and their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. paths.py has all paths.
 """
 
 from __future__ import annotations
@@ -17,63 +17,69 @@ import numpy.typing as npt
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
-from capfst.search.line import LineLattice, best_paths, line_lattice
-from capfst.search.lookup import LookupTables, lookup_tables
-from capfst.search.token_lattice import TokenLattice, best_arcs
-from capfst.search.viterbi import Choices, choose, search
+from capfst.search.lattice import OUT_OF_CAPACITY, new_lattice
+from capfst.search.lookup import lookup_tables
+from capfst.search.paths import best_arcs, best_paths, line_paths, most_frequent
+from capfst.search.token_lattice import TokenLattice
+from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 
 CHUNK = 96
 """Words per chunk: its nodes fit into the cache."""
+LARGEST = 1 << 26
+"""Capacity of a lattice, whose edges then take 1 GB: a few words with a thousand casings each may need more."""
 
 
 class Engine:
     """Find the best paths of texts (protocol.py)."""
 
-    def __init__(self, lm: LanguageModel, starts: Starts, tables: LookupTables | None = None) -> None:
-        self.path = lm.model.path
+    def __init__(self, lm: LanguageModel, starts: Starts) -> None:
+        self.lm = lm
         self.starts = starts
-        self.unknown = lm.unknown
-        self.tables = tables or lookup_tables(lm.model)
+        self.tables = lookup_tables(lm.model)
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
-        choices, path = choose(words, arc_costs, self.unknown)
         # Without costs, hardly any run of words is without a choice.
-        self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
-        return path
+        return self._search(words, arc_costs, chunk, -1 if arc_costs is None else self.tables.context)[0]
 
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        choices, path = choose(words, arc_costs, self.unknown)
-        return path, self._search(words, choices, -1, path, chunk)
+        return self._search(words, arc_costs, chunk, -1)
 
     def _search(
-        self, words: Words, choices: Choices, context: int, path: LabelPath, chunk: int
-    ) -> npt.NDArray[np.float64]:
-        costs = search(words, choices, context, self.starts, self.tables, chunk, path)
-        if costs is None:
-            raise self._irregular()
-        return costs
+        self, words: Words, arc_costs: ArcCosts | None, chunk: int, context: int
+    ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
+        """Search, with a larger lattice after each failure. context: as in `viterbi.search`."""
+        costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
+        longest, capacity = chunk, 16 * chunk + 256
+        while True:
+            choices, path = choose(words, arc_costs, self.lm.unknown)
+            lattice = new_lattice(longest, capacity)
+            status, n = search(words, choices, context, self.starts, self.tables, chunk, lattice, path, costs)
+            if status == DONE:
+                return path, costs[:n]
+            if status == IMPOSSIBLE:  # perhaps because of words that were skipped
+                context = -1
+            elif status == TOO_LONG:
+                longest = 2 * n
+            elif status == OUT_OF_CAPACITY and capacity < LARGEST:
+                capacity *= 2
+            elif status == OUT_OF_CAPACITY:
+                raise ModelError(
+                    "a line has too many words with hundreds of casings to search them all. Split the line, or train"
+                    " with `min_count`."
+                )
+            else:
+                raise ModelError(
+                    f"{self.lm.model.path}: not an n-gram model (its backoff arcs do not lead to shorter contexts)."
+                    " Train it again."
+                )
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
-        forms = np.where(words.n_forms, words.first_labels, 0)
-        most_frequent = LabelPath(forms, words.may_begin & (words.begin_odds == np.inf))
-        return best_paths(self.line(words, arc_costs), words, min(n, n_paths)) or [(np.inf, most_frequent)]
-
-    def line(
-        self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
-    ) -> LineLattice:
-        lattice = line_lattice(words, arc_costs, stays_first, self.unknown, self.starts, self.tables)
-        if lattice is None:
-            raise self._irregular()
-        return lattice
+        paths = line_paths(words, arc_costs, self.lm, self.starts)
+        return best_paths(paths, words, min(n, n_paths)) or [most_frequent(words)]
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
-        return best_arcs(lattice, self.tables.states, self.tables.arcs, self.starts.line)
-
-    def _irregular(self) -> ModelError:
-        return ModelError(
-            f"{self.path}: not an n-gram model (its backoff arcs do not lead to shorter contexts). Train it again."
-        )
+        return best_arcs(lattice, self.lm, self.starts)

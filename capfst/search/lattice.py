@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import fence, inlined, inner, kernel, prefetch
-from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, f64, i64, u8, u32
+from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, f64, i64, u8
 from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
 from capfst.text.tokenizer import NEWLINE
@@ -114,21 +114,6 @@ def gap_costs(record: Position) -> tuple[f64, f64]:
     return (max(odds, 0.0), max(-odds, 0.0)) if record.may_begin else (0.0, np.inf)
 
 
-@inlined
-def first_node(lattice: Lattice, position: i64) -> i64:
-    """Return the node of the longest context in which paths begin at a position."""
-    return lattice.nodes[i64(lattice.positions[position].root)].next
-
-
-@inlined
-def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
-    """Return the node of a state. The position must have it."""
-    node = i64(lattice.positions[position].root)
-    while lattice.nodes[node].state != state:
-        node = i64(lattice.nodes[node].next)
-    return node
-
-
 @kernel
 def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64) -> i64:
     """Build the lattice of the words of the first `size` positions. Return the number of nodes; or OUT_OF_CAPACITY; or
@@ -210,9 +195,19 @@ def _short_contexts(
             if record.token_type == NEWLINE:
                 n_nodes = _add_context(tables, starts.line, position + 1, root, n_nodes, nodes)
             continue
-        n_queued, n_short = _await_word(
-            lattice, tables, record, forms[label].fraction, root, n_nodes, n_queued, n_short
-        )
+        # The look-ups of the nodes after the root. They resolve to the root unless there is an arc for the word.
+        record.fraction = fraction = forms[label].fraction
+        for number in range(root + 1, n_nodes):
+            node, arc = nodes[number], i64(nodes[number].arc)
+            node.resolved, node.row = root, nodes[root].row
+            if arc < tables.longer.origin:
+                node.arc = sixteenth = sixteenth_of(tables.short, arc, node.end, fraction)
+                prefetch(tables.short.entries, sixteenth >> 4)
+                lattice.pending[n_short] = number
+                n_short += 1
+            else:
+                lattice.queue[n_queued] = number
+                n_queued += 1
         root, row = n_nodes, n_edges
         n_edges += n_forms
         n_nodes = _add_root(lattice, position + 1, root, n_edges)
@@ -242,42 +237,6 @@ def _short_contexts(
     _end_paths(nodes, root, n_nodes)
     positions[size + 1].root = n_nodes
     return n_nodes, n_edges, n_queued, n_short
-
-
-@inlined
-def _await_word(
-    lattice: Lattice,
-    tables: LookupTables,
-    record: Position,
-    fraction: u32,
-    root: i64,
-    n_nodes: i64,
-    n_queued: i64,
-    n_short: i64,
-) -> tuple[i64, i64]:
-    """Schedule the nodes after the root for the look-up of the position's next word, which has this fraction. They
-    resolve to the root unless the look-up finds an arc for the word.
-
-    Return (length of the queue; number of pending nodes).
-    """
-    nodes, queue, pending = lattice.nodes, lattice.queue, lattice.pending
-    record.fraction = fraction
-    row = nodes[root].row
-    for number in range(root + 1, n_nodes):
-        node = nodes[number]
-        node.resolved = root
-        node.row = row
-        arc = i64(node.arc)
-        if arc < tables.longer.origin:
-            sixteenth = sixteenth_of(tables.short, arc, node.end, fraction)
-            node.arc = sixteenth
-            prefetch(tables.short.entries, sixteenth >> 4)
-            pending[n_short] = number
-            n_short += 1
-        else:
-            queue[n_queued] = number
-            n_queued += 1
-    return n_queued, n_short
 
 
 @inlined
@@ -381,97 +340,69 @@ def _expand(
     n_edges: i64,
     n_queued: i64,
 ) -> tuple[i64, i64, i64]:
-    """Give a row to each of the nodes numbers[begin:end] that has an arc for the word, read from `arc` on; resolve the
-    others to their backoffs.
-
-    Return (number of nodes, or OUT_OF_CAPACITY; number of edges; length of the queue).
-    """
-    nodes, arcs = lattice.nodes, tables.arcs
-    for k in range(begin, end):
-        number = i64(numbers[k])
-        node = nodes[number]
-        record = lattice.positions[node.position]
-        label, arcs_end, arc = i64(record.label), i64(node.end), i64(node.arc)
-        while arc < arcs_end and arcs[arc].ilabel < label:
-            arc += 1
-        if arc < arcs_end and arcs[arc].ilabel < label + i64(record.n_forms):
-            n_nodes, n_edges, n_queued = _add_row(
-                size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_queued
-            )
-            if n_nodes < 0:
-                break
-        else:
-            backoff = nodes[node.backoff]
-            node.resolved = backoff.resolved
-            node.row = backoff.row
-            node.backoff_cost += backoff.backoff_cost
-    return n_nodes, n_edges, n_queued
-
-
-@inlined
-def _add_row(
-    size: i64,
-    arc_costs: F32Array,
-    lattice: Lattice,
-    tables: LookupTables,
-    number: i64,
-    arc: i64,
-    n_nodes: i64,
-    n_edges: i64,
-    n_queued: i64,
-) -> tuple[i64, i64, i64]:
-    """Give a row to a node, whose arcs for the word begin at `arc`, and add the nodes of the longer contexts that these
-    arcs lead to.
+    """Give a row to each of the nodes numbers[begin:end] that has an arc for the word, read from `arc` on, and add the
+    nodes of the longer contexts that these arcs lead to; resolve the other nodes to their backoffs.
 
     Return (number of nodes, or OUT_OF_CAPACITY; number of edges; length of the queue).
     """
     positions, nodes, arcs = lattice.positions, lattice.nodes, tables.arcs
     costs, targets = lattice.costs, lattice.targets
-    node = nodes[number]
-    position, end = i64(node.position), i64(node.end)
-    record, next_record = positions[position], positions[position + 1]
-    label, n_forms, offset = i64(record.label), i64(record.n_forms), record.offset
-    if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
-        return OUT_OF_CAPACITY, n_edges, n_queued
-    backoff = nodes[node.backoff]
-    row, backoff_cost = i64(backoff.row), backoff.backoff_cost + node.backoff_cost
-    # Few forms without a loop; surplus entries are overwritten later.
-    cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
-    target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
-    costs[n_edges], costs[n_edges + 1] = backoff_cost + cost1, backoff_cost + cost2
-    costs[n_edges + 2], costs[n_edges + 3] = backoff_cost + cost3, backoff_cost + cost4
-    targets[n_edges], targets[n_edges + 1] = target1, target2
-    targets[n_edges + 2], targets[n_edges + 3] = target3, target4
-    for form in range(FEW, n_forms):
-        costs[n_edges + form] = backoff_cost + costs[row + form]
-        targets[n_edges + form] = targets[row + form]
-    node.resolved = number
-    node.backoff_cost = 0
-    node.row = n_edges
-    node.next_expanded = record.first_expanded
-    record.first_expanded = number
-    root = i64(next_record.root)
-    is_followed = position + 1 < size and not ends_paths(next_record.token_type)
-    while arc < end and arcs[arc].ilabel < label + n_forms:
-        form = arcs[arc].ilabel - label
-        edge, new = n_edges + form, nodes[n_nodes]
-        costs[edge] = arcs[arc].weight
-        if offset >= 0:
-            costs[edge] += arc_costs[offset + form]
-        state, target = i64(arcs[arc].nextstate), targets[edge]
-        # As in _short_contexts, the node is always written, but kept only if it is new.
-        is_new = (state != 0) & (nodes[target].state != state)
-        new.best = np.inf
-        new.backoff_cost = 0
-        new.resolved = n_nodes  # until its look-up
-        new.state = state
-        new.position = position + 1
-        new.backoff = target
-        new.next = nodes[root].next
-        nodes[root].next = n_nodes if is_new else new.next
-        lattice.queue[n_queued] = n_nodes
-        targets[edge] = n_nodes if is_new else target if state != 0 else root
-        n_nodes += is_new
-        n_queued += is_new & is_followed
-        arc += 1
-    return n_nodes, n_edges + n_forms, n_queued
+    for each in range(begin, end):
+        number = i64(numbers[each])
+        node = nodes[number]
+        position, arcs_end, arc = i64(node.position), i64(node.end), i64(node.arc)
+        record, next_record = positions[position], positions[position + 1]
+        label, n_forms, offset = i64(record.label), i64(record.n_forms), record.offset
+        while arc < arcs_end and arcs[arc].ilabel < label:
+            arc += 1
+        backoff = nodes[node.backoff]
+        row = i64(backoff.row)
+        if arc == arcs_end or arcs[arc].ilabel >= label + n_forms:
+            node.resolved = backoff.resolved
+            node.row = row
+            node.backoff_cost += backoff.backoff_cost
+            continue
+        if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
+            return OUT_OF_CAPACITY, n_edges, n_queued
+        backoff_cost = backoff.backoff_cost + node.backoff_cost
+        # Few forms without a loop; surplus entries are overwritten later.
+        cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
+        target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
+        costs[n_edges], costs[n_edges + 1] = backoff_cost + cost1, backoff_cost + cost2
+        costs[n_edges + 2], costs[n_edges + 3] = backoff_cost + cost3, backoff_cost + cost4
+        targets[n_edges], targets[n_edges + 1] = target1, target2
+        targets[n_edges + 2], targets[n_edges + 3] = target3, target4
+        for form in range(FEW, n_forms):
+            costs[n_edges + form] = backoff_cost + costs[row + form]
+            targets[n_edges + form] = targets[row + form]
+        node.resolved = number
+        node.backoff_cost = 0
+        node.row = n_edges
+        node.next_expanded = record.first_expanded
+        record.first_expanded = number
+        root = i64(next_record.root)
+        is_followed = position + 1 < size and not ends_paths(next_record.token_type)
+        while arc < arcs_end and arcs[arc].ilabel < label + n_forms:
+            form = arcs[arc].ilabel - label
+            edge, new = n_edges + form, nodes[n_nodes]
+            costs[edge] = arcs[arc].weight
+            if offset >= 0:
+                costs[edge] += arc_costs[offset + form]
+            state, target = i64(arcs[arc].nextstate), targets[edge]
+            # As in _short_contexts, the node is always written, but kept only if it is new.
+            is_new = (state != 0) & (nodes[target].state != state)
+            new.best = np.inf
+            new.backoff_cost = 0
+            new.resolved = n_nodes  # until its look-up
+            new.state = state
+            new.position = position + 1
+            new.backoff = target
+            new.next = nodes[root].next
+            nodes[root].next = n_nodes if is_new else new.next
+            lattice.queue[n_queued] = n_nodes
+            targets[edge] = n_nodes if is_new else target if state != 0 else root
+            n_nodes += is_new
+            n_queued += is_new & is_followed
+            arc += 1
+        n_edges += n_forms
+    return n_nodes, n_edges, n_queued

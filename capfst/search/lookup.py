@@ -161,15 +161,6 @@ def look_into_bucket(
 
 
 @kernel
-def _first_longer(states: StateArray, arcs: ArcArray, end: i64) -> i64:
-    """Return the first of the states 1 … end − 1 whose context has several words; `end` if there is none."""
-    state = 1
-    while state < end and arcs[i64(states[state].pos)].nextstate == 0:
-        state += 1
-    return state
-
-
-@kernel
 def _fill_forms(states: StateArray, arcs: ArcArray, begin: i64, end: i64, starts: I32Array, forms: FormArray) -> None:
     """Fill FORM[labels], which are 0. The arcs begin … end − 1 are those of one-word states. starts: the first label of
     each word, and the end of the last word's labels."""
@@ -199,7 +190,8 @@ def lookup_tables(model: CapFst) -> LookupTables:
     """Build the tables of a model."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
     # The states of one word of context come first: at most one for each word, and `<s>`.
-    first_longer = _first_longer(states, arcs, min(labels + 1, len(states)))
+    is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
+    first_longer = 1 + int(np.argmax(np.append(is_longer, True)))
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
     contexts["backoff_cost"] = np.nan

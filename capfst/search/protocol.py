@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.lm.query import Starts
-from capfst.search.line import LineLattice
 from capfst.search.token_lattice import TokenLattice
 
 
@@ -31,12 +30,6 @@ class Engine(Protocol):
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first; if no casing has a
         finite cost, the most frequent forms, at the cost +inf."""
-
-    def line(
-        self, words: Words, arc_costs: ArcCosts | None = None, stays_first: npt.NDArray[np.bool_] | None = None
-    ) -> LineLattice:
-        """Return the lattice of one line. stays_first: bool[n], whether the next word is the first of a sentence if
-        this one is; None: that does not matter."""
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
         """Return the cost of the best path through a word lattice, and the arcs of the word lattice on it; +inf if

@@ -14,52 +14,29 @@ differ; if all forms are the same, to the path with the later sentence boundary.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.types import ArcCosts, LabelPath, Words
-from capfst.exceptions import ModelError
 from capfst.kernels import inlined, inner, kernel, outlined
-from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64, u32
+from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, f64, i64, u32
 from capfst.lm.query import Starts, final_cost
 from capfst.search.lattice import (
     FEW,
     GAP,
-    OUT_OF_CAPACITY,
     Lattice,
     NodeArray,
     PositionArray,
     compose,
     ends_paths,
-    first_node,
     gap_costs,
-    new_lattice,
-    node_of_state,
 )
 from capfst.search.lookup import LookupTables
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = 0xFFFFFFFF
-_DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
-LARGEST = 1 << 26
-"""Capacity of a lattice, whose edges then take 1 GB: a few words with a thousand casings each may need more."""
-
-_PROGRESS = np.dtype(
-    [
-        ("line", "i8"),  # the first word of the current line
-        ("lines", "i8"),  # the number of lines before it
-        ("begin", "i8"),  # the first word of the next chunk
-        ("size", "i8"),  # the size of the next chunk, in words
-        ("here", "i8"),  # the LM state of all paths before that word
-        ("cost", "f8"),  # the cost of the best path to that state
-    ],
-    align=True,
-)
-"""The state of a search between two chunks."""
-_ProgressArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(_PROGRESS)]
-_Progress: TypeAlias = Annotated[Any, Record(_PROGRESS)]
+DONE, TOO_LONG, IMPOSSIBLE = 0, -3, -4
 
 
 @inner
@@ -89,7 +66,7 @@ def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
 def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
     """Start the paths at the longest context of a position, or at the node to which it resolves."""
     nodes = lattice.nodes
-    node = nodes[first_node(lattice, position)]
+    node = nodes[nodes[i64(lattice.positions[position].root)].next]
     resolved = nodes[node.resolved]
     resolved.best = cost + node.backoff_cost
     resolved.link = 0
@@ -118,7 +95,10 @@ def cross_boundary(
     """Extend the best paths as `advance` does, then by the end of the sentence (`</s>`) to the start of the next
     sentence."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
-    restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
+    begin = i64(lattice.positions[position + 1].root)
+    while nodes[begin].state != starts.sentence:
+        begin = i64(nodes[begin].next)
+    restart = nodes[begin]
     number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
@@ -306,46 +286,8 @@ def fill_chunk(
     return k, i
 
 
-def search(
-    words: Words,
-    choices: Choices,
-    context: int,
-    starts: Starts,
-    tables: LookupTables,
-    usual_size: int,
-    path: LabelPath,
-) -> npt.NDArray[np.float64] | None:
-    """Fill `path` with the best path of each line; path.labels of line ends are undefined. Return the costs of these
-    paths (−ln P), float64[line ends + 1]; or None if the model is not an n-gram model.
-
-    context: `tables.context` to skip words without a choice as in `fill_chunk` (`path` must then already have their
-    labels, and the costs are meaningless), or −1. usual_size: of a chunk, in words.
-    """
-    costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
-    longest, capacity = usual_size, 16 * usual_size + 256
-    progress = np.zeros(1, _PROGRESS)
-    progress["size"], progress["here"] = usual_size, starts.line
-    while True:
-        lattice = new_lattice(longest, capacity)
-        status = _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs)
-        if status == OUT_OF_CAPACITY and capacity >= LARGEST:
-            raise ModelError(
-                "a line has too many words with hundreds of casings to search them all. Split the line, or train with"
-                " `min_count`."
-            )
-        if status == OUT_OF_CAPACITY:
-            capacity *= 2
-        elif status == _TOO_LONG:
-            longest = 2 * int(progress["size"][0])
-        elif status == _IMPOSSIBLE and context >= 0:  # perhaps because of words that were skipped
-            path.begins[:] = False
-            return search(words, choices, -1, starts, tables, usual_size, path)
-        else:
-            return costs[: progress["lines"][0]] if status == _DONE else None
-
-
 @kernel
-def _search(
+def search(
     words: Words,
     choices: Choices,
     context: i64,
@@ -353,25 +295,32 @@ def _search(
     tables: LookupTables,
     usual_size: i64,
     lattice: Lattice,
-    progress: _ProgressArray,
     path: LabelPath,
     costs: F64Array,
-) -> i64:
-    """Continue from progress[0] as far as the capacity of the lattice allows. Return _DONE; or _TOO_LONG, IRREGULAR or
-    OUT_OF_CAPACITY, with the progress saved; or _IMPOSSIBLE if words are skipped and no path through a line has a
-    finite cost."""
+) -> tuple[i64, i64]:
+    """Fill `path` with the best path of each line, and `costs` with the costs of these paths (−ln P); path.labels of
+    line ends are undefined.
+
+    context: `tables.context` to skip words without a choice as in `fill_chunk` (`path` must then already have their
+    labels, and the costs are meaningless), or −1. usual_size: of a chunk, in words. lattice: working memory.
+
+    Returns DONE and the number of lines; TOO_LONG and the number of positions that a chunk needs; OUT_OF_CAPACITY;
+    IRREGULAR; or IMPOSSIBLE if words are skipped and no path through a line has a finite cost.
+    """
     n, positions = words.token_types.size, lattice.positions
-    at = progress[0]
-    line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
+    line, lines, begin, size = 0, 0, 0, usual_size  # the first word of the line and of the chunk
+    here, cost = (
+        i64(starts.line),
+        0.0,
+    )  # the LM state of all paths before the chunk, and the cost of the best path to it
     while begin <= n:
         size = min(size, n - begin)
-        status, filled, next_word = i64(_TOO_LONG), 0, begin
-        if size <= positions.size - 2:
-            filled, next_word = fill_chunk(words, choices, begin, context, size, positions)
-            status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
+        if size > positions.size - 2:
+            return TOO_LONG, size
+        filled, next_word = fill_chunk(words, choices, begin, context, size, positions)
+        status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
         if status < 0:
-            at.line, at.lines, at.begin, at.size, at.here, at.cost = line, lines, begin, size, here, cost
-            return status
+            return status, 0
         start_paths(lattice, 0, cost)
         traced = 0  # the words before this position have their labels
         for position in range(filled + 1):
@@ -390,7 +339,7 @@ def _search(
             if node >= 0:
                 _trace_back(lattice, node, traced, position, words, path)
             elif context >= 0:
-                return _IMPOSSIBLE
+                return IMPOSSIBLE, 0
             else:
                 for i in range(line, word):  # all casings tie at infinite cost
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
@@ -401,8 +350,7 @@ def _search(
                 line = word + 1
                 lines += 1
             if position == filled:
-                at.lines = lines
-                return _DONE
+                return DONE, lines
             start_paths(lattice, position + 1, 0.0)
         position, node = _common_node(lattice, filled)
         if node < 0:  # no casing of the line has a finite cost so far: handled at its end
@@ -414,4 +362,4 @@ def _search(
             _trace_back(lattice, node, traced, position, words, path)
             here, cost = i64(lattice.nodes[node].state), lattice.nodes[node].best
             begin, size = next_word if position == filled else i64(positions[position].number), usual_size
-    return _DONE
+    return DONE, lines

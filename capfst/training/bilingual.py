@@ -44,7 +44,6 @@ from capfst.lm.query import SENTENCE_END, step
 from capfst.options import Errors
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
-from capfst.search import fast
 from capfst.system.atomic import check_output
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
@@ -345,12 +344,13 @@ def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: ProblemColle
     classifier = _classifier(corpus, corpus.texts(fold), seen)
     pipeline = model.pipeline
     loaded = pipeline.loaded
-    assert isinstance(pipeline.engine, fast.Engine)
-    search = loaded.lm.unknown, pipeline.engine.starts, pipeline.engine.tables
     for target, source, links, _, for_weights in corpus.texts(fold, model):
         new = for_weights[_unseen(target, source, for_weights, seen)].tolist()
         gold, costs = loaded.labels_of(target.buf, target.words), pipeline.monolingual(target)
-        collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, pipeline.guesses, search)
+        collector.add(
+            target, source, links, new, gold, costs, loaded.forms, classifier, pipeline.guesses, loaded.lm,
+            pipeline.engine.starts,
+        )  # fmt: skip
 
 
 def _lines(text: AnnotatedText, lines: npt.NDArray[np.int64]) -> bytes:

@@ -20,7 +20,7 @@ from capfst.io.alignments import Block
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, f64, i64
 from capfst.recaser import Recaser, load
-from capfst.search.line import Edges
+from capfst.search.paths import Edges, line_paths
 from capfst.training.bilingual import _features
 
 WORDS = ["it", "us", "i", "new", "oov", ".", "p.m.", "don"]
@@ -68,7 +68,7 @@ def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, lin
             expected += weight * cost if weight else 0
             for k, label in enumerate(labels):
                 of_arcs[first[k] + label - ranges[k][0]] += weight
-    edges, _, begins, _, _ = recaser.pipeline.engine.line(words)
+    edges, _, begins, _, _ = line_paths(words, None, lm, starts)
     posteriors = np.zeros(first[-1])
     log_z, mean = summed(edges, len(begins) - 1, lm_weight, scores, posteriors)
     if total == 0:
@@ -92,9 +92,9 @@ def problem(monolingual_model):
             continue
         gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.pipeline.loaded.lm.unknown, False)
         costs = recaser.pipeline.monolingual(target)
-        search = recaser.pipeline.loaded.lm.unknown, recaser.pipeline.engine.starts, recaser.pipeline.engine.tables
+        loaded, starts = recaser.pipeline.loaded, recaser.pipeline.engine.starts
         collector.add(
-            target, source, links, list(range(40)), gold, costs, recaser.pipeline.loaded.forms, classifier, True, search
+            target, source, links, list(range(40)), gold, costs, loaded.forms, classifier, True, loaded.lm, starts
         )
     return collector.problem()
 

@@ -15,7 +15,7 @@ import capfst
 from capfst.casing.first_words import openings
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
-from capfst.search.line import max_marginals
+from capfst.search.paths import max_marginals
 from capfst.text.tokenizer import NEWLINE
 
 WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!", "p.m.", '"']
@@ -38,7 +38,7 @@ def test_a_line_of_too_many_casings_is_an_error(tmp_path, monkeypatch):
     recaser = capfst.load(tmp_path / "cap.fst", context=False, oov="pass")
     text = "abcdef " * 200
     recaser(text)
-    monkeypatch.setattr("capfst.search.viterbi.LARGEST", 0)
+    monkeypatch.setattr("capfst.search.fast.LARGEST", 0)
     with pytest.raises(capfst.ModelError, match=r"too many .* casings.*`min_count`"):
         recaser(text)
 
@@ -196,7 +196,7 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
         ]
         for wanted in (False, True)
     ]
-    found = max_marginals(recaser.pipeline.engine.line(words, weights, stays_first), words)
+    found = max_marginals(recaser.pipeline.paths(words, CasingCosts(weights), stays_first), words)
     for costs, costs_expected in zip(found, expected, strict=True):
         assert costs.tolist() == pytest.approx(costs_expected, rel=1e-9, abs=1e-9)
 

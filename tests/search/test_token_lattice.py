@@ -131,7 +131,7 @@ def test_a_lattice_of_many_nodes(monkeypatch):
     many = "\n".join(f"{k} {k + 1} {word}" for k in range(100) for word in words)
     (best,) = recaser.recase_lattices(f"{many}\n100")
     assert len(best.text.split()) == 100
-    monkeypatch.setattr("capfst.search.token_lattice._LARGEST", 0)
+    monkeypatch.setattr("capfst.search.paths._LARGEST", 0)
     with pytest.raises(capfst.CorpusError, match="too many paths"):
         list(recaser.recase_lattices(f"{many}\n100"))
 
