@@ -10,14 +10,15 @@ waited longest for a request gives way.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
+from starlette.requests import Request
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from capfst.options import ServeOptions
 from capfst.serve.answers import AGAIN, error_bytes
-from capfst.serve.waiting import Waiting
 
 LARGEST_HEAD = 1 << 16
 """Bytes of a request before its body, and of the extensions and trailers of chunks in a body."""
@@ -28,12 +29,52 @@ MOST_WAITING = 32
 _TOO_MANY = "too many connections. Try again later."
 
 
-class Connection(HttpToolsProtocol):
-    """A connection. The class that `connection_class` returns has the limits."""
+class Waiting(dict[Any, None]):
+    """Those that wait for their clients, in the order in which they began to: connections without a request, bodies
+    that are arriving, streams between lines.
 
-    limits: ServeOptions
-    on_close: Callable[[str], object]
-    idle: Waiting
+    A client that stalls costs nothing but its place. So where places are limited, the one that has waited longest gives
+    way to one that comes.
+    """
+
+    def __init__(self, most: float = math.inf) -> None:
+        super().__init__()
+        self._most = most
+
+    def add(self, guest: Any) -> None:
+        """Note that a guest begins to wait; if there are too many, let one give way."""
+        self[guest] = None
+        if len(self) > self._most:
+            self.drop_oldest()
+
+    def discard(self, guest: Any) -> None:
+        """Note that a guest does not wait any longer, if it did."""
+        self.pop(guest, None)
+
+    def drop_oldest(self) -> bool:
+        """Let the guest give way that has waited longest. Return whether there was one."""
+        guest = next(iter(self), None)
+        if guest is None:
+            return False
+        del self[guest]
+        guest.give_way()
+        return True
+
+
+class Connection(HttpToolsProtocol):
+    """A connection.
+
+    Args:
+        limits: of time, and of the number of connections.
+        idle: where connections wait for requests.
+        on_close: is called with the reason for which the service closes a connection.
+    """
+
+    def __init__(
+        self, *uvicorns: Any, limits: ServeOptions, idle: Waiting, on_close: Callable[[str], object], **named: Any
+    ) -> None:
+        super().__init__(*uvicorns, **named)
+        self.limits, self.idle, self.on_close = limits, idle, on_close
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -60,7 +101,11 @@ class Connection(HttpToolsProtocol):
         """Tell the request that is handled that its client is gone."""
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
-            self._running.message_event.set()
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the request that is handled stop waiting for more of its body."""
+        self._running.message_event.set()
 
     def is_gone(self) -> bool:
         """Whether nobody waits for an answer. Any thread may ask."""
@@ -173,10 +218,10 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
 
-def connection_class(limits: ServeOptions, on_close: Callable[[str], object]) -> type[Connection]:
-    """Return the protocol for uvicorn. `on_close` is called with the reason for which a connection is closed."""
-    members = {"limits": limits, "on_close": staticmethod(on_close), "idle": Waiting()}
-    return type("LimitedConnection", (Connection,), members)
+def connection_of(request: Request) -> Connection:
+    """Return the connection of a request."""
+    connection: Connection = request.scope["state"]["connection"]
+    return connection
 
 
 async def watch(connections: set[Any]) -> None:

@@ -124,35 +124,30 @@ def from_query(pairs: Iterable[tuple[str, str]], kind: Any, **body: Any) -> Any:
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
 
 
-def check(request: Any, limits: ServeOptions) -> None:
-    """Raise RefusedError if a request has too many lines or words, or words that are too long."""
-    lines, words = getattr(request, "lines", UNSET) or (), request.words or ()
+def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
+    """Raise RefusedError if a request asks for too much, or has fields that do not go together.
+
+    is_plain: the answer is plain text or a stream, which cannot express details.
+    """
+    words = asked.words or ()
+    if len(words) > limits.max_words:
+        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
+    if (longest := max(map(len, words), default=0)) > MAX_WORD:
+        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
+    if not isinstance(asked, RecaseRequest):
+        return
+    if (asked.text is UNSET) == (asked.lines is UNSET):
+        raise RefusedError(400, "send either `text` or `lines`.")
+    lines = [asked.text] if asked.lines is UNSET else asked.lines
     if len(lines) > limits.max_lines:
         raise RefusedError(
             413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
         )
-    if not words:
-        return
-    if len(words) > limits.max_words:
-        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
-    if (longest := max(map(len, words))) > MAX_WORD:
-        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
-
-
-def check_before(request: Any) -> None:
-    """Raise RefusedError if a request has `before`, but not a text alone that continues it."""
-    if request.before and (request.text is UNSET or request.nbest is not UNSET or request.confidence):
+    has_details = asked.nbest is not UNSET or asked.confidence
+    if asked.before and (asked.text is UNSET or has_details):
         raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
-
-
-def check_plain(request: Any) -> None:
-    """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
-    if request.nbest is not UNSET or request.confidence:
+    if has_details and is_plain:
         raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
-
-
-def check_details(request: Any, lines: list[str]) -> None:
-    """Raise RefusedError if a line is too long for `nbest` or `confidence`."""
-    name, most = ("confidence", MAX_CONFIDENCE) if request.nbest is UNSET else ("nbest", MAX_EXPLAINED)
-    if (longest := max(map(len, lines), default=0)) > most:
+    name, most = ("confidence", MAX_CONFIDENCE) if asked.nbest is UNSET else ("nbest", MAX_EXPLAINED)
+    if has_details and (longest := max(map(len, lines), default=0)) > most:
         raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
