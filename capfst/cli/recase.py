@@ -10,20 +10,14 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from capfst import models
-from capfst.cli.hints import (
-    hint_at_batch,
-    hint_at_fields,
-    hint_at_language,
-    hint_at_wrapping,
-    note_lack_of_context,
-)
+from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.options import (
     FILE,
     LATTICE,
@@ -41,7 +35,7 @@ from capfst.cli.options import (
     refuse_excluded,
 )
 from capfst.cli.streams import note, read_text, write_text
-from capfst.options import FORMATS, IN_LATTICES, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -52,6 +46,7 @@ if TYPE_CHECKING:
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
     from capfst.repair import Stretch
+    from capfst.search.confidence import Change
     from capfst.text.markup import Hiding
 
 
@@ -159,8 +154,10 @@ def recase(
     if rescore and len(rescore) > 2:
         raise click.UsageError("--rescore requires a weight, and perhaps nats per word, such as 0.5,8.")
     rescoring = Rescoring(*rescore).check() if rescore else None
-    if is_stream:
-        _check_stream(files, format)
+    if is_stream and format not in (None, "vosk"):
+        raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
+    if is_stream and files not in ((), (Path("-"),)):
+        raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
     speech = None if is_stream else _speech(files, format, field, encoding, options["markup"])
     if speech:
         _check_speech(files, format)
@@ -206,16 +203,12 @@ def recase(
     if speech == LATTICE:
         speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or IN_LATTICES, threads)
         rescoring = None
-    blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
-    if rescoring and not speech:
-        raise _no_alternatives()
-    if options["remarks"] != "keep":
-        _check_subtitles(speech)
-    running = _running(blocks, files, speech, field, options["remarks"], pipeline, rescoring) if speech else None
-    blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
-    blocks = hint_at_language(blocks, recaser, quiet)
-    if source:
-        pipeline.check_bilingual()
+    running = _running(blocks, files, speech, field, options["remarks"], pipeline, rescoring)
+    if running:
+        blocks = running.texts()
+    elif not quiet:
+        blocks = hint_at_layout(blocks, not has_hinted, not options["wrapped"])
+    blocks = blocks if quiet else hint_at_language(blocks, recaser)
     recased: Iterable[bytes | memoryview]
     from capfst.io.protocol import RecaseCounts
 
@@ -229,10 +222,13 @@ def recase(
         from capfst.io.alignments import Block
 
         together = _aligned(blocks, files, source, align, encoding, errors) if source else map(Block, blocks)
+        lines = (line for block in together for line in block.lines())
+        if source:
+            pipeline.check_bilingual()
         if nbest:
-            recased = _nbest(pipeline, together, nbest)
+            recased = (b"".join([b"%.6f\t%s\n" % each for each in pipeline.nbest(line, nbest)]) for line in lines)
         elif confidence:
-            recased = _confidence(pipeline, together)
+            recased = (_confidence(*pipeline.confidence(line)) for line in lines)
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
@@ -290,14 +286,6 @@ def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
     return format, chain([first] if first else [], blocks)
 
 
-def _check_stream(files: tuple[Path, ...], format: str | None) -> None:
-    """Raise a usage error for what is not a stream."""
-    if format not in (None, "vosk"):
-        raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
-    if files not in ((), (Path("-"),)):
-        raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
-
-
 def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
     """Raise a usage error for what subtitles, transcripts and the like exclude."""
     as_text = "" if format else "; with --format text, they are recased as plain text"
@@ -308,37 +296,31 @@ def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
         )
 
 
-def _check_subtitles(format: str | None) -> None:
-    from capfst.io.speech import SUBTITLES
-
-    if format not in SUBTITLES:
-        raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
-
-
 def _running(
     blocks: Iterator[bytes],
     files: tuple[Path, ...],
-    format: str,
+    format: str | None,
     field: tuple[str, ...],
     remarks: str,
     pipeline: Pipeline,
     rescoring: Rescoring | None,
-) -> RunningBlocks:
+) -> RunningBlocks | None:
+    """Return the parts of a file whose texts are parts of it; None for plain text."""
+    if format is None and rescoring is None and remarks == KEEP:
+        return None
     from capfst.io.running_text import RunningBlocks
-    from capfst.io.speech import reader
+    from capfst.io.speech import SUBTITLES, reader
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 
-    reading = reader(_name(files), format, field, remarks)
+    reading = reader(_name(files), format, field, remarks) if format else None
     if rescoring:
         if not isinstance(reading, Transcript):
-            raise _no_alternatives()
+            raise click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
         reading.cost = lambda text: pipeline.best_words(sentence(text), rescoring)[0]
-    return RunningBlocks(reading.read(blocks))
-
-
-def _no_alternatives() -> click.UsageError:
-    return click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
+    if remarks != KEEP and format not in SUBTITLES:
+        raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
+    return RunningBlocks(reading.read(blocks)) if reading else None
 
 
 def _best_words(
@@ -386,28 +368,24 @@ def _hiding(files: tuple[Path, ...], markup: str) -> Hiding | None:
 
 
 def _load(lm: models.Named, options: dict[str, Any]) -> Recaser:
+    """Load a model. Without garbage collection: searching imports and models, which stay in use, takes longer than
+    loading them."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
-        import capfst.fst.read  # noqa: F401 - here, so that no two threads import it at once
-
-        opening = pool.submit(models.open, lm)
-        from capfst.recaser import Recaser  # while the model is being checked
-
-        recaser = Recaser(opening.result(), **lm.options(options))
-    keep_freed_memory()
-    return recaser
-
-
-@contextmanager
-def _garbage_collection_off() -> Iterator[None]:
-    """Turn garbage collection off: searching imports and models, which stay in use, takes longer than loading them."""
     gc.disable()
     try:
-        yield
+        with ThreadPoolExecutor(1) as pool:
+            import capfst.fst.read  # noqa: F401 - here, so that no two threads import it at once
+
+            opening = pool.submit(models.open, lm)
+            from capfst.recaser import Recaser  # while the model is being checked
+
+            recaser = Recaser(opening.result(), **lm.options(options))
     finally:
         gc.freeze()
         gc.enable()
+    keep_freed_memory()
+    return recaser
 
 
 def _write(recased: Iterable[bytes | memoryview], output: Path | None, transcoding: Transcoding | None) -> None:
@@ -447,17 +425,14 @@ def _with_bar(
     """Yield the blocks; if that takes long, show a bar of the bytes read so far, of `total` (0: no bar)."""
     from capfst.system.progress import progress
 
-    begin = time.monotonic()
-    shown = 0
+    begin, shown, advance = time.monotonic(), 0, None
     with ExitStack() as stack:
-        advance: Callable[[int], object] | None = None
         for block in blocks:
             yield block
             if total and advance is None and time.monotonic() - begin > _BAR_AFTER:
                 advance = stack.enter_context(progress(total, "recasing"))
             if advance is not None:
-                now = n_read()
-                advance(now - shown)
+                advance((now := n_read()) - shown)
                 shown = now
 
 
@@ -472,22 +447,10 @@ def _aligned(
     return side_by_side(blocks, sources, read_text((align,), errors) if align else None, names)
 
 
-def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield from block.lines()
-
-
-def _nbest(pipeline: Pipeline, blocks: Iterable[Block], n: int) -> Iterator[bytes]:
-    for line in _line_blocks(blocks):
-        yield b"".join(b"%.6f\t%s\n" % (cost, casing) for cost, casing in pipeline.nbest(line, n))
-
-
-def _confidence(pipeline: Pipeline, blocks: Iterable[Block]) -> Iterator[bytes]:
-    """Yield a line of JSON for each line of text; infinite log-odds, which JSON cannot express, are null."""
-    for line in _line_blocks(blocks):
-        text, changes = pipeline.confidence(line)
-        words = [
-            change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
-            for change in changes
-        ]
-        yield json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
+def _confidence(text: str, changes: list[Change]) -> bytes:
+    """Return a line of JSON for a line of text; infinite log-odds, which JSON cannot express, are null."""
+    words = [
+        change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
+        for change in changes
+    ]
+    return json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
