@@ -17,24 +17,21 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any, NamedTuple
 
-from capfst.serve.answers import RefusedError
-from capfst.serve.deadline import Deadline
+from capfst.serve.deadline import in_time
 
 Recase = Callable[[list[str]], list[str]]
 
 BATCH = 1 << 16  # characters of a call
 
 
-def _results(recase: Recase, texts: list[str], deadline: Deadline) -> list[Any]:
+def _results(recase: Recase, texts: list[str]) -> list[Any]:
     """Return the recased texts; for those that cannot be recased, which do not harm the others, their errors."""
     try:
-        return deadline.keep(partial(recase, texts))
-    except RefusedError as error:  # the time is over
-        return [error] * len(texts)
+        return recase(texts)
     except Exception as error:  # the text's client gets it
         if len(texts) == 1:
             return [error]
-        return [result for text in texts for result in _results(recase, [text], deadline)]
+        return [result for text in texts for result in _results(recase, [text])]
 
 
 class _Text(NamedTuple):
@@ -83,12 +80,15 @@ class Batches:
             return
         batch, self._waiting[key] = waiting[:n], waiting[n:]
         self._on_batch(n)
-        deadline = Deadline(self._seconds, lambda: all(each.is_gone() for each in batch))
-        texts = [each.text for each in batch]
-        call = asyncio.get_running_loop().run_in_executor(self._pool, _results, recase, texts, deadline)
+        call = in_time(
+            partial(_results, recase, [each.text for each in batch]),
+            self._seconds,
+            lambda: all(each.is_gone() for each in batch),
+        )
 
         def finish(done: asyncio.Future[list[Any]]) -> None:
-            for each, result in zip(batch, done.result(), strict=True):
+            error = done.exception()  # for all: the time is over
+            for each, result in zip(batch, [error] * n if error else done.result(), strict=True):
                 if each.future.done():
                     continue
                 if isinstance(result, Exception):
@@ -97,4 +97,4 @@ class Batches:
                     each.future.set_result(result)
             self._run(key, recase)
 
-        call.add_done_callback(finish)
+        asyncio.get_running_loop().run_in_executor(self._pool, call).add_done_callback(finish)

@@ -12,26 +12,21 @@ from capfst.system.stopping import StoppedError, check, stoppable
 Result = TypeVar("Result")
 
 
-class Deadline:
-    """The end of the time for some work, which begins now.
+def in_time(call: Callable[[], Result], seconds: float, is_gone: Callable[[], bool]) -> Callable[[], Result]:
+    """Return a call, to be made in a thread, that ends with RefusedError when its time, which begins now, is over, or
+    when all its clients have gone away."""
+    end = time.monotonic() + seconds
 
-    Args:
-        is_gone: whether all clients have gone away.
-    """
+    def is_over() -> bool:
+        return time.monotonic() > end or is_gone()
 
-    def __init__(self, seconds: float, is_gone: Callable[[], bool]) -> None:
-        self._seconds, self._end, self._is_gone = seconds, time.monotonic() + seconds, is_gone
-
-    def is_over(self) -> bool:
-        """Return whether nobody waits for the work."""
-        return time.monotonic() > self._end or self._is_gone()
-
-    def keep(self, call: Callable[[], Result]) -> Result:
-        """Make a call in this thread, unless or until the time is over; then raise RefusedError."""
+    def made() -> Result:
         try:
-            with stoppable(self.is_over):
+            with stoppable(is_over):
                 check()
                 return call()
         except StoppedError as error:
-            why = f"this takes more than {self._seconds:g} s. Send less at once."
-            raise RefusedError(503, why if self.is_over() else "the service is stopping.") from error
+            why = f"this takes more than {seconds:g} s. Send less at once."
+            raise RefusedError(503, why if is_over() else "the service is stopping.") from error
+
+    return made

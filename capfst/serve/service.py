@@ -27,7 +27,7 @@ from capfst.serve.answers import JSONAnswer, RefusedError
 from capfst.serve.batching import Batches
 from capfst.serve.body import Body, Budget
 from capfst.serve.connection import Waiting, connection_of
-from capfst.serve.deadline import Deadline
+from capfst.serve.deadline import in_time
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
 from capfst.serve.streaming import JSONLines, Streams
@@ -171,8 +171,8 @@ class Service:
 
     async def _in_thread(self, request: Request, pool: Executor, call: Callable[[], Result]) -> Result:
         """Make a call in a thread. It ends, with RefusedError, when the request's time is over or its client gone."""
-        deadline = Deadline(self.limits.timeout, connection_of(request).is_gone)
-        return await asyncio.get_running_loop().run_in_executor(pool, deadline.keep, call)
+        call = in_time(call, self.limits.timeout, connection_of(request).is_gone)
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
 
     def message(self, error: CapfstError) -> str:
         """Return an error for clients: it has the names of models, not their paths."""
