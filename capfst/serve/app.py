@@ -19,9 +19,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
-from capfst.serve import openapi
 from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
 from capfst.serve.metrics import Metrics
+from capfst.serve.requests import describe
 from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 
@@ -51,7 +51,7 @@ HEADERS = {
 def application(service: Service, senders: Senders) -> ASGIApp:
     """Return the service as an ASGI application."""
     folder = files("capfst.serve") / "page"
-    described = JSONAnswer(openapi.describe(list(service.recasers)), headers=HEADERS)
+    described = JSONAnswer(describe(list(service.recasers)), headers=HEADERS)
     routes = [
         Route("/recase", service.recase, methods=["POST"]),
         Route("/explain", service.explain, methods=["POST"]),

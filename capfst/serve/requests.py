@@ -8,17 +8,20 @@ A request cannot name files: `words` are the words themselves, and options that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import Field, fields
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.requests import Request
 
 from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
 from capfst.serve.uploads import FORMATS
+from capfst.version import __version__
 
 MAX_NBEST = 100
 MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
@@ -108,10 +111,10 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
-def from_query(pairs: Iterable[tuple[str, str]], kind: Any, **body: Any) -> Any:
+def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
     """Return a request whose options are in the query of its address, with the fields that are in its body."""
     found: dict[str, Any] = {}
-    for name, value in pairs:
+    for name, value in request.query_params.multi_items():
         if name in ("text", "lines"):
             raise RefusedError(400, f"invalid query: it has `{name}`. Send text in the body.")
         if name == "words":
@@ -151,3 +154,35 @@ def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
     name, most = ("confidence", MAX_CONFIDENCE) if asked.nbest is UNSET else ("nbest", MAX_EXPLAINED)
     if has_details and (longest := max(map(len, lines), default=0)) > most:
         raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
+
+
+def describe(models: list[str]) -> dict[str, Any]:
+    """Return the description of a service with these models, for the page `/docs`: OpenAPI 3.1. page/openapi.json
+    describes the routes; the fields of requests are added."""
+    described: dict[str, Any] = msgspec.json.decode((files("capfst.serve") / "page" / "openapi.json").read_bytes())
+    kinds = (RecaseRequest, ExplainRequest, FileRequest)
+    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        schema["properties"]["model"] = {"enum": models, "default": models[0], "description": "Name of the model."}
+    components, posts = described["components"], {path: each.get("post") for path, each in described["paths"].items()}
+    for method in filter(None, posts.values()):
+        method["responses"] |= {
+            status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]
+        }
+    posts["/recase"]["parameters"] = _parameters(schemas["RecaseRequest"])
+    posts["/files"]["parameters"] = _parameters(schemas.pop("FileRequest"))
+    components["schemas"] |= schemas
+    described["info"]["version"] = __version__
+    return described
+
+
+def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of a request as those of a query, in which text cannot be."""
+    return [
+        {
+            "name": name, "in": "query", "required": name in schema.get("required", ()),
+            "description": field["description"], "schema": field,
+        }
+        for name, field in schema["properties"].items()
+        if name not in ("text", "lines")
+    ]  # fmt: skip

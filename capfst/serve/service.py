@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
@@ -24,14 +23,13 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
-from capfst.serve.batching import Batches
 from capfst.serve.body import Body, Budget
 from capfst.serve.connection import Waiting, connection_of
-from capfst.serve.deadline import in_time
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
 from capfst.serve.streaming import JSONLines, Streams
 from capfst.serve.uploads import Upload
+from capfst.serve.work import Batches, in_time
 from capfst.system.stopping import check, stop_all
 from capfst.text.language import NAME as UNICODE
 from capfst.version import __version__
@@ -86,12 +84,11 @@ class Service:
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with self._body(request) as body, self._handled:
             given = _DECODE[kind](body)
-            if isinstance(given, RecaseRequest) and request.scope["query_string"]:
+            is_object = isinstance(given, RecaseRequest)
+            if is_object and request.scope["query_string"]:
                 raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
-            if isinstance(given, RecaseRequest):
-                asked = given
-            else:
-                asked = _query(request, **{"text" if kind == TEXT else "lines": given})
+            name = "text" if kind == TEXT else "lines"
+            asked = given if is_object else requests.from_query(request, **{name: given})
             requests.check(asked, self.limits, is_plain=kind == TEXT)
             answers = await self._answers(request, asked, isinstance(given, list))
         if kind == TEXT:
@@ -131,7 +128,7 @@ class Service:
         return await self.batches.add(key, lambda texts: recaser(texts, **options), text, gone)
 
     async def _stream(self, request: Request) -> JSONLines:
-        asked = _query(request, lines=[])
+        asked = requests.from_query(request, lines=[])
         requests.check(asked, self.limits, is_plain=True)
         recaser, options = self.recaser(asked.model), asked.options()
         # An unsupported option is an error of the request, not of each line.
@@ -150,7 +147,7 @@ class Service:
 
     async def files(self, request: Request) -> Response:
         """Recase a file, the body of the request."""
-        asked = _query(request, FileRequest)
+        asked = requests.from_query(request, FileRequest)
         requests.check(asked, self.limits)
         recaser, upload = self.recaser(asked.model), Upload(asked)
         try:
@@ -196,16 +193,18 @@ class Service:
 
     def close(self, seconds: float) -> bool:
         """End the threads. Return whether all have ended, for which this waits a number of seconds."""
+
+        def wait() -> None:
+            for pool in self._pools:
+                pool.shutdown()
+
         stop_all()
-        endings = []
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
-            endings.append(Thread(target=pool.shutdown, daemon=True))  # which waits
-            endings[-1].start()
-        end = time.monotonic() + seconds
-        for ending in endings:
-            ending.join(max(0, end - time.monotonic()))
-        return not any(ending.is_alive() for ending in endings)
+        ending = Thread(target=wait, daemon=True)
+        ending.start()
+        ending.join(seconds)
+        return not ending.is_alive()
 
 
 class _Crowd(asyncio.Semaphore):
@@ -219,11 +218,6 @@ class _Crowd(asyncio.Semaphore):
         if self.locked():
             raise RefusedError(429, f"too many {self._what}. Try again later.")
         return await super().acquire()
-
-
-def _query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
-    """Return a request whose options are in the query, together with its body."""
-    return requests.from_query(request.query_params.multi_items(), kind, **body)
 
 
 def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Texts that wait at the same time are recased by one call.
+"""Work in threads: it ends when nobody waits for it, and texts that wait at the same time are recased by one call.
 
 A call for sixteen short texts takes 1.5 times as long as for one. So texts with the same options go into a queue, which
 is emptied by one call after the other: those that arrive during a call are the next one. When the service is idle, a
@@ -12,16 +12,39 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from capfst.serve.deadline import in_time
+from capfst.serve.answers import RefusedError
+from capfst.system.stopping import StoppedError, check, stoppable
 
+Result = TypeVar("Result")
 Recase = Callable[[list[str]], list[str]]
 
 BATCH = 1 << 16  # characters of a call
+
+
+def in_time(call: Callable[[], Result], seconds: float, is_gone: Callable[[], bool]) -> Callable[[], Result]:
+    """Return a call, to be made in a thread, that ends with RefusedError when its time, which begins now, is over, or
+    when all its clients have gone away."""
+    end = time.monotonic() + seconds
+
+    def is_over() -> bool:
+        return time.monotonic() > end or is_gone()
+
+    def made() -> Result:
+        try:
+            with stoppable(is_over):
+                check()
+                return call()
+        except StoppedError as error:
+            why = f"this takes more than {seconds:g} s. Send less at once."
+            raise RefusedError(503, why if is_over() else "the service is stopping.") from error
+
+    return made
 
 
 def _results(recase: Recase, texts: list[str]) -> list[Any]:
