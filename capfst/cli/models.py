@@ -11,7 +11,6 @@ import click
 
 from capfst.cli.options import (
     FILE,
-    Weights,
     command,
     errors_option,
     json_option,
@@ -20,6 +19,7 @@ from capfst.cli.options import (
     model_output_option,
     option,
     options_of,
+    weights,
 )
 from capfst.cli.streams import note, read_text, show, write_text
 from capfst.models import Named
@@ -82,7 +82,7 @@ def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
 @command(short_help="Interpolate models linearly.")
 @click.argument("lms", nargs=-1, required=True, type=model)
 @model_output_option
-@option("--weights", type=Weights(), help="Weight of each model, in order, with a sum of 1: 0.7,0.3.")
+@option("--weights", type=weights, metavar="W,W,…", help="Weight of each model, in order, with a sum of 1: 0.7,0.3.")
 @option("--tune", type=FILE, help="Cased text that determines the best weights (by EM), instead of --weights.")
 @option("--no-context", is_flag=True, help="Leave out the context model, instead of copying the heaviest model's.")
 def mix(

@@ -36,6 +36,14 @@ def model(value: str) -> models.Named:
     return models.named(value)
 
 
+def weights(value: str) -> tuple[float, ...]:
+    """Read a weight for each model: 0.7,0.3."""
+    try:
+        return tuple(map(float, value.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.") from None
+
+
 class Cutoffs(click.ParamType):
     """A count for each order of n-grams, from 1: 0,0,1."""
 
@@ -51,18 +59,6 @@ class Cutoffs(click.ParamType):
         if numbers[-1] >= 1 << 63:
             self.fail(f"{value} is too large. Use numbers less than 2^63.", param, context)
         return numbers
-
-
-class Weights(click.ParamType):
-    """A weight for each model: 0.7,0.3."""
-
-    name = "w,w,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[float, ...]:
-        try:
-            return tuple(map(float, str(value).split(",")))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.", param, context)
 
 
 class File(click.Path):
