@@ -1,4 +1,4 @@
-"""The command line: one verb per step, a module per verb; `capfst VERB --help` describes each.
+"""The command line: one verb per step; `capfst VERB --help` describes each.
 
 Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line gives the problem,
 its place and a remedy); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of
@@ -24,18 +24,18 @@ COMMANDS = {
     "explain": "explain",
     "serve": "serve",
     "train": "train",
-    "train-bilingual": "train_bilingual",
-    "score": "score",
-    "errors": "errors",
-    "perplexity": "perplexity",
-    "tokenize": "tokenize",
-    "info": "info",
+    "train-bilingual": "train",
+    "score": "scores",
+    "errors": "scores",
+    "perplexity": "scores",
+    "tokenize": "models",
+    "info": "models",
     "models": "models",
-    "mix": "mix",
-    "import": "import_",
-    "export": "export",
+    "mix": "models",
+    "import": "models",
+    "export": "models",
 }
-"""The modules of the commands, and the names of their functions."""
+"""The modules of the commands."""
 
 
 class _Group(click.Group):
@@ -43,10 +43,10 @@ class _Group(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        module = COMMANDS.get(name)
-        if module is None:
+        if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"capfst.cli.{module}"), module)
+        module = import_module(f"capfst.cli.{COMMANDS[name]}")
+        command: click.Command = getattr(module, "import_" if name == "import" else name.replace("-", "_"))
         return command
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -28,14 +29,6 @@ from capfst.exceptions import CapfstError, quantity
 from capfst.models import Named
 from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from capfst.batch.run import LocalRunner, Runner
-    from capfst.io.protocol import OnError
-    from capfst.options import Errors
-    from capfst.recaser import Recaser
 
 
 @command(short_help="Restore the case of corpora, file by file.")
@@ -64,13 +57,14 @@ if TYPE_CHECKING:
 )
 @option(
     "--source-field",
+    "source",
     help="Field or column with the cased source of the text, which is a translation. It requires a model that learned"
     " from translations (capfst train-bilingual).",
     group=TRANSLATIONS,
-    call="source",
 )
 @option(
     "--align-field",
+    "align",
     help="Field or column with the word alignments: 0-0 1-2 …, source index first. Without it, only words that are the"
     " same in both texts, such as names, are aligned.",
     group=TRANSLATIONS,
@@ -87,23 +81,14 @@ def batch(
     master: str | None,
     lm: Named,
     output: Path,
-    field: tuple[str, ...],
-    column: tuple[str, ...],
-    delimiter: str | None,
-    encoding: str,
-    format: str | None,
-    source_field: str | None,
-    align_field: str | None,
     document: bool,
     document_field: str | None,
-    errors: Errors,
-    on_error: OnError,
     report: Path | None,
     jobs: int | None,
     quiet: bool,
     strict: bool,
     force: bool,
-    **casing: Any,
+    **given: Any,
 ) -> None:
     """Restore the case of whole corpora, file by file.
 
@@ -125,32 +110,34 @@ def batch(
     from capfst.recaser import load
     from capfst.system.atomic import check_output, writing
 
-    found = BatchOptions(field, encoding=encoding, format=format)
-    todo = plan(inputs, output, lm, found)
+    casing = {each.name: given[each.name] for each in fields(RecaseOptions) if each.name != "document"}
+    document = document or document_field is not None
+    options = BatchOptions(
+        # The paragraphs of different records are not joined.
+        document=(document_field or "") if document or casing["wrapped"] else None,
+        **{each.name: given[each.name] for each in fields(BatchOptions) if given.get(each.name, ()) != ()},
+    )
+    todo = plan(inputs, output, lm, options)
     if report:
         check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
-    document = document or document_field is not None
-    if format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files):
+    if options.format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files):
         refuse_excluded("cues")
-    options = BatchOptions(
-        field, column or BatchOptions.column, errors, on_error, source=source_field,
-        # The paragraphs of different records are not joined.
-        align=align_field, document=(document_field or "") if document or casing["wrapped"] else None,
-        delimiter=delimiter, encoding=encoding, format=format, markup=casing["markup"],
-        remarks=casing["remarks"],
-    )  # fmt: skip
-    threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)
-    if source_field:
+    if options.source:
         recaser.pipeline.check_bilingual()
     keep_freed_memory()
     note_lack_of_context(recaser, quiet)
     if not quiet:
         note_foreign_language(beginning_of((item.input for item in todo.files), options), recaser)
     with spark_session(runner, master) as spark, Display(quiet) as display:
+        on_spark = None
+        if spark:
+            from capfst.spark.batch import SparkRunner
+
+            on_spark = partial(SparkRunner, session=spark, recaser=recaser)
         done = run_batch(
-            todo, output, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
-            runner=_spark_runner(spark, recaser),
+            todo, output, recaser, options,
+            jobs=jobs or os.cpu_count() or 1, strict=strict, force=force, listener=display, runner=on_spark,
         )  # fmt: skip
     if report:
         with writing(report) as file:
@@ -164,12 +151,3 @@ def batch(
             f"{failed} of {quantity(len(done.files), 'file')} failed (see above). Fix the cause and run again; finished"
             " files are skipped."
         )
-
-
-def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[LocalRunner], Runner] | None:
-    """Return the maker of a batch runner on a Spark session; None for this machine."""
-    if session is None:
-        return None
-    from capfst.spark.batch import SparkRunner
-
-    return lambda run: SparkRunner(run, session, recaser)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -103,9 +103,7 @@ def exit_status() -> Iterator[None]:
             yield
         sys.stdout.flush()
     except CapfstError as error:
-        click.echo(f"capfst: error: {with_flags(str(error))}", err=True)
-        discard_stdout()
-        sys.exit(1)
+        _fail(with_flags(str(error)))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -114,9 +112,7 @@ def exit_status() -> Iterator[None]:
         what = f"cannot write to stdout: {reason}. Check the pipe or redirection."  # of --help
         if error.filename is not None:
             what = one_line(f"{error.filename}: {reason}. Check the path and its permissions.")
-        click.echo(f"capfst: error: {what}", err=True)
-        discard_stdout()
-        sys.exit(1)
+        _fail(what)
     except (click.Abort, KeyboardInterrupt, StoppedError) as error:
         if isinstance(error, StoppedError) and signal.SIGINT not in _stopped_by:  # the exception of `_stop` was dropped
             sys.exit(128 + _stopped_by[0])
@@ -127,11 +123,15 @@ def exit_status() -> Iterator[None]:
         discard_stdout()
         sys.exit(128 + _SIGPIPE)
     except MemoryError:
-        click.echo("capfst: error: out of memory. Provide more memory, or use fewer threads (--jobs 1).", err=True)
-        sys.exit(1)
+        _fail("out of memory. Provide more memory, or use fewer threads (--jobs 1).")
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise
         advice = "Provide more memory, more threads (ulimit -u) or smaller stacks (ulimit -s)."
-        click.echo(f"capfst: error: cannot start a thread. {advice}", err=True)
-        sys.exit(1)
+        _fail(f"cannot start a thread. {advice}")
+
+
+def _fail(problem: str) -> NoReturn:
+    click.echo(f"capfst: error: {problem}", err=True)
+    discard_stdout()
+    sys.exit(1)

@@ -31,21 +31,21 @@ def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
         note(f"{recaser.model.path}: no context model, so only the LM decides", quiet)
 
 
-def hint_at_language(blocks: Iterable[bytes], recaser: Recaser, quiet: bool) -> Iterator[bytes]:
+def hint_at_language(blocks: Iterable[bytes], recaser: Recaser) -> Iterator[bytes]:
     """Yield the blocks; print a note if their beginning is in a language that the model does not know: before the first
     block, which may be a line that was typed, or once there is enough text."""
     from capfst.models.foreign import ENOUGH
 
-    beginning: bytes | None = None if quiet else b""
+    beginning, is_open = b"", True
     for block in blocks:
-        if beginning is not None:
+        if is_open:
             is_first = not beginning
             beginning += block[: ENOUGH - len(beginning)]
-            is_enough = len(beginning) == ENOUGH
-            if ((is_first or is_enough) and note_foreign_language(beginning, recaser)) or is_enough:
-                beginning = None
+            is_open = len(beginning) < ENOUGH
+            if is_first or not is_open:
+                is_open &= not note_foreign_language(beginning, recaser)
         yield block
-    if beginning:
+    if is_open and beginning:
         note_foreign_language(beginning, recaser)
 
 
@@ -87,28 +87,20 @@ def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
     return False
 
 
-def hint_at_fields(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
-    """Yield the blocks; print a note if the first looks like JSON lines, TSV or CSV."""
+def hint_at_layout(blocks: Iterator[bytes], fields: bool, wrapping: bool) -> Iterator[bytes]:
+    """Yield the blocks; print a note if the first looks like JSON lines, TSV or CSV (`fields`), or has lines that are
+    wrapped at a width (`wrapping`)."""
     for k, block in enumerate(blocks):
-        if k == 0 and not quiet:
-            found = _fields(block[:_HEAD].split(b"\n")[:_HEAD_LINES])
-            if found:
-                part, suffix = found
-                note(
-                    f"the text looks like {suffix}; recasing whole lines. To recase one {part} of {suffix} files, use"
-                    " `capfst batch`."
-                )
-        yield block
-
-
-def hint_at_wrapping(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
-    """Yield the blocks; print a note if the first has lines that are wrapped at a width."""
-    for k, block in enumerate(blocks):
-        if k == 0 and not quiet and block.count(b"\n", 0, _HEAD) > _HEAD_LINES:
+        if k == 0 and fields and (found := _fields(block[:_HEAD].split(b"\n")[:_HEAD_LINES])):
+            part, suffix = found
+            note(
+                f"the text looks like {suffix}; recasing whole lines. To recase one {part} of {suffix} files, use"
+                " `capfst batch`."
+            )
+        if k == 0 and wrapping and block.count(b"\n", 0, _HEAD) > _HEAD_LINES:
             from capfst.io.wrapped import wrapped_at
 
-            width = wrapped_at(block[: block.rfind(b"\n", 0, _HEAD)].decode())
-            if width:
+            if width := wrapped_at(block[: block.rfind(b"\n", 0, _HEAD)].decode()):
                 note(f"the lines are wrapped at {width} characters. To recase paragraphs as one text, use --wrapped.")
         yield block
 

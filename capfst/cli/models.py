@@ -1,9 +1,48 @@
-"""`capfst models`: the bundled models."""
+"""`capfst info`, `models`, `tokenize`, `mix`, `import` and `export`: models, also for and from other LM toolkits."""
 
 from __future__ import annotations
 
-from capfst.cli.options import command
-from capfst.cli.streams import show
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from capfst.cli.options import (
+    FILE,
+    command,
+    errors_option,
+    json_option,
+    lm_option,
+    model,
+    model_output_option,
+    option,
+    options_of,
+    weights,
+)
+from capfst.cli.streams import note, read_text, show, write_text
+from capfst.models import Named
+from capfst.options import TrainOptions
+
+
+@command(short_help="Describe a model.")
+@lm_option
+@json_option
+def info(lm: Named, as_json: bool) -> None:
+    """Describe a model.
+
+    Prints its signature, sizes, n-grams by order, and most ambiguous words; for a bundled model also its model card:
+    the texts it was trained on, its scores and its limits.
+
+    \b
+    capfst info --lm cap.fst
+    """
+    from capfst import models as known
+    from capfst.models.info import describe, render
+
+    description = describe(known.open(lm))
+    show(json.dumps(description, ensure_ascii=False) if as_json else render(description))
 
 
 @command(short_help="List the bundled models.")
@@ -20,3 +59,91 @@ def models() -> None:
         described = card(path)
         assert described
         show(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {described['about']}\n{'':<6} {path}")
+
+
+@command(short_help="Print text as the model's tokens.")
+@click.argument("files", nargs=-1, type=FILE)
+@lm_option
+@errors_option
+def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
+    """Print cased text as the model's tokens, separated by spaces, for other LM toolkits.
+
+    The text is that of FILES, or of stdin.
+
+    \b
+    capfst tokenize --lm cap.fst held-out.txt
+    """
+    from capfst.recaser import load
+
+    loaded = load(lm).pipeline.loaded
+    write_text((loaded.spaced(block) for block in read_text(files, errors)), sys.stdout.buffer)
+
+
+@command(short_help="Interpolate models linearly.")
+@click.argument("lms", nargs=-1, required=True, type=model)
+@model_output_option
+@option("--weights", type=weights, metavar="W,W,…", help="Weight of each model, in order, with a sum of 1: 0.7,0.3.")
+@option("--tune", type=FILE, help="Cased text that determines the best weights (by EM), instead of --weights.")
+@option("--no-context", is_flag=True, help="Leave out the context model, instead of copying the heaviest model's.")
+def mix(
+    lms: tuple[Named, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
+) -> None:
+    """Interpolate models linearly into one backoff model, with the context model of the one with the largest weight,
+    which also gets the other models' evidence on the shapes of words.
+
+    \b
+    capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
+    capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
+    """
+    from capfst.io.blocks import ended
+    from capfst.models.convert import mix_models
+    from capfst.system.atomic import check_output
+
+    if (weights is None) == (tune is None):
+        raise click.UsageError("Use either --weights or --tune.")
+    check_output(output, tune)
+    text = map(ended, read_text((tune,), "refuse")) if tune else ()
+    mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
+    shares = zip(lms, mixed.weights, strict=True)
+    click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in shares), err=True)
+    click.echo(f"context model: {mixed.context or 'none, so only the LM decides'}", err=True)
+
+
+@command("import", short_help="Compile an ARPA model, or align an FST.")
+@click.argument("source", type=FILE)
+@model_output_option
+@option(
+    "--pretokenized",
+    is_flag=True,
+    help="The words of the ARPA model are separated by white space in text; they are not capfst's tokens.",
+)
+@options_of(TrainOptions, "language", "restore", "grammar")
+@option("-q", "--quiet", is_flag=True, help="Print errors only, no notes.")
+def import_(source: Path, output: Path, pretokenized: bool, quiet: bool, **options: Any) -> None:
+    """Compile an ARPA model whose words are surface forms, or align a model that OpenFst or pynini wrote.
+
+    SOURCE is an ARPA file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm): plain, .gz, .zst, .bz2 or .xz. Or it is
+    a capfst model that OpenFst wrote again, as type vector or const; what it records needs no options.
+
+    \b
+    capfst import model.arpa.gz -o cap.fst
+    capfst import vector.fst -o cap.fst
+    """
+    from capfst.models.convert import import_model
+
+    import_model(source, output, pretokenized=pretokenized, **options)
+    note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.", quiet)
+
+
+@command(short_help="Write a model as ARPA.")
+@lm_option
+@option("-o", "--output", required=True, type=FILE, help="ARPA file to write; compressed if it ends in .gz, .zst, ….")
+def export(lm: Named, output: Path) -> None:
+    """Write a model as ARPA, for other LM toolkits.
+
+    \b
+    capfst export --lm cap.fst -o model.arpa
+    """
+    from capfst.models.convert import export_arpa
+
+    export_arpa(lm, output)

@@ -21,16 +21,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Bytes(click.ParamType):
-    """An amount of memory, in bytes: 500M, 2G."""
+def size(value: str) -> int:
+    """Read an amount of memory, in bytes: 500M, 2G."""
+    match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?)([kmgt]?)b?", value.lower())
+    if not match:
+        raise click.BadParameter(f"{value!r} is not an amount of memory. Use a number such as 500M or 2G.")
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
 
-    name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
-        if not match:
-            self.fail(f"{value!r} is not an amount of memory. Use a number such as 500M or 2G.", param, context)
-        return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+def model(value: str) -> models.Named:
+    """Read a model: its file, the name of a bundled model, or a language that one knows."""
+    if not value:
+        raise click.BadParameter("the name is empty. Give the path of a model, or the name of a bundled model.")
+    return models.named(value)
+
+
+def weights(value: str) -> tuple[float, ...]:
+    """Read a weight for each model: 0.7,0.3."""
+    try:
+        return tuple(map(float, value.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.") from None
 
 
 class Cutoffs(click.ParamType):
@@ -50,18 +61,6 @@ class Cutoffs(click.ParamType):
         return numbers
 
 
-class Weights(click.ParamType):
-    """A weight for each model: 0.7,0.3."""
-
-    name = "w,w,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[float, ...]:
-        try:
-            return tuple(map(float, str(value).split(",")))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.", param, context)
-
-
 class File(click.Path):
     """The path of a file."""
 
@@ -71,18 +70,7 @@ class File(click.Path):
         return super().convert(value, param, context)
 
 
-class Model(click.ParamType):
-    """A model: its file, the name of a bundled model, or a language that one knows."""
-
-    name = "model"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> models.Named:
-        if not value:
-            self.fail("the name is empty. Give the path of a model, or the name of a bundled model.", param, context)
-        return models.named(value)
-
-
-FILE, MODEL = File(path_type=Path), Model()
+FILE = File(path_type=Path)
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 OTHER = "Other"
@@ -175,7 +163,7 @@ def option(*declarations: str, **settings: Any) -> Decorator:
 
 lm_option = option(
     "--lm",
-    type=MODEL,
+    type=model,
     default=models.DEFAULT,
     show_default=True,
     envvar=models.VARIABLE,
@@ -222,7 +210,7 @@ def _click_option(field: Field[Any]) -> Decorator:
     elif rules["kind"] in ("files", "names"):
         settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper(), "type": _TYPES.get(rules["kind"])}
     elif rules["kind"] == "size" and isinstance(default, int):
-        settings |= {"type": Bytes(), "default": f"{default >> 20}M", "show_default": True}
+        settings |= {"type": size, "default": f"{default >> 20}M", "show_default": True}
     else:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None
@@ -234,7 +222,7 @@ def _click_option(field: Field[Any]) -> Decorator:
     return option(flag, field.name, **settings)
 
 
-_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": MODEL}
+_TYPES = {"size": size, "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": model}
 
 jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")

@@ -10,24 +10,18 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from capfst import models
-from capfst.cli.hints import (
-    hint_at_batch,
-    hint_at_fields,
-    hint_at_language,
-    hint_at_wrapping,
-    note_lack_of_context,
-)
+from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.options import (
     FILE,
     LATTICE,
-    Weights,
     command,
     encoding_option,
     errors_option,
@@ -39,19 +33,21 @@ from capfst.cli.options import (
     options_of,
     output_option,
     refuse_excluded,
+    weights,
 )
 from capfst.cli.streams import note, read_text, write_text
-from capfst.options import FORMATS, IN_LATTICES, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
     from capfst.io.alignments import Block
     from capfst.io.encodings import Transcoding
+    from capfst.io.protocol import TextOptions
     from capfst.io.running_text import RunningBlocks
-    from capfst.options import Errors
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
     from capfst.repair import Stretch
+    from capfst.search.confidence import Change
     from capfst.text.markup import Hiding
 
 
@@ -91,7 +87,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--rescore",
-    type=Weights(),
+    type=weights,
     metavar="WEIGHT[,BONUS]",
     help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: the highest score + WEIGHT"
     " · (ln P + BONUS · words), P being the probability of its best casing. With --format lattice, the best path has"
@@ -137,12 +133,8 @@ def recase(
     is_stream: bool,
     look_ahead: int,
     rescore: tuple[float, ...] | None,
-    format: str | None,
-    field: tuple[str, ...],
-    encoding: str,
-    errors: Errors,
     quiet: bool,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles, transcripts, JSON
     and the like, only the case of their text.
@@ -154,14 +146,22 @@ def recase(
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
     """
+    from capfst.io.protocol import RecaseCounts, TextOptions
+
+    options = {each.name: given[each.name] for each in fields(RecaseOptions)}
+    of_text = ("field", "encoding", "errors", "format", "markup", "remarks")
+    text = TextOptions(**{name: given[name] for name in of_text})
+    format, markup = text.format, text.markup
     if any(str(file) == "-" for file in (source, align)):
         raise click.UsageError("--source and --align must be files, not stdin (-).")
     if rescore and len(rescore) > 2:
         raise click.UsageError("--rescore requires a weight, and perhaps nats per word, such as 0.5,8.")
     rescoring = Rescoring(*rescore).check() if rescore else None
-    if is_stream:
-        _check_stream(files, format)
-    speech = None if is_stream else _speech(files, format, field, encoding, options["markup"])
+    if is_stream and format not in (None, "vosk"):
+        raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
+    if is_stream and files not in ((), (Path("-"),)):
+        raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
+    speech = None if is_stream else _speech(files, text)
     if speech:
         _check_speech(files, format)
     if str(output) == "-":
@@ -180,8 +180,8 @@ def recase(
 
         recase_live = recase_stream_json if format else recase_stream
         with open(0, "rb", 0, closefd=False) as stdin:
-            stream, transcoding = recaser.stream(look_ahead), _transcoding(encoding, errors)
-            return _write(recase_live(stream, stdin, errors, transcoding), output, transcoding)
+            stream, transcoding = recaser.stream(look_ahead), _transcoding(text)
+            return _write(recase_live(stream, stdin, text.errors, transcoding), output, transcoding)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard. Type lines, and end with Ctrl-D.", quiet)
     n_read = 0
@@ -191,34 +191,28 @@ def recase(
         n_read += len(data)
 
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
-    transcoding, hiding = _transcoding(encoding, errors), _hiding(files, options["markup"])
+    transcoding, hiding = _transcoding(text), _hiding(files, markup)
     if source or nbest or confidence or speech:
         hiding = None
 
     def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
-        return hiding.hide(blocks, _markup(file, options["markup"])) if hiding else blocks
+        return hiding.hide(blocks, _markup(file, markup)) if hiding else blocks
 
-    blocks = read_text(files, errors, on_read, transcoding, hide)
-    if not speech and not hiding and format is None and options["markup"] not in ("markdown", "html"):
+    blocks = read_text(files, text.errors, on_read, transcoding, hide)
+    if not speech and not hiding and format is None and markup not in ("markdown", "html"):
         speech, blocks = _recognized(blocks)
         if speech:
             _check_speech(files, format)
     if speech == LATTICE:
         speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or IN_LATTICES, threads)
         rescoring = None
-    blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
-    if rescoring and not speech:
-        raise _no_alternatives()
-    if options["remarks"] != "keep":
-        _check_subtitles(speech)
-    running = _running(blocks, files, speech, field, options["remarks"], pipeline, rescoring) if speech else None
-    blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
-    blocks = hint_at_language(blocks, recaser, quiet)
-    if source:
-        pipeline.check_bilingual()
+    running = _running(blocks, files, speech, text, pipeline, rescoring)
+    if running:
+        blocks = running.texts()
+    elif not quiet:
+        blocks = hint_at_layout(blocks, not has_hinted, not options["wrapped"])
+    blocks = blocks if quiet else hint_at_language(blocks, recaser)
     recased: Iterable[bytes | memoryview]
-    from capfst.io.protocol import RecaseCounts
-
     repaired = RecaseCounts()
 
     def take(stretches: list[Stretch]) -> None:
@@ -228,11 +222,14 @@ def recase(
     if source or nbest or confidence:
         from capfst.io.alignments import Block
 
-        together = _aligned(blocks, files, source, align, encoding, errors) if source else map(Block, blocks)
+        together = _aligned(blocks, files, source, align, text) if source else map(Block, blocks)
+        lines = (line for block in together for line in block.lines())
+        if source:
+            pipeline.check_bilingual()
         if nbest:
-            recased = _nbest(pipeline, together, nbest)
+            recased = (b"".join([b"%.6f\t%s\n" % each for each in pipeline.nbest(line, nbest)]) for line in lines)
         elif confidence:
-            recased = _confidence(pipeline, together)
+            recased = (_confidence(*pipeline.confidence(line)) for line in lines)
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
@@ -246,31 +243,26 @@ def recase(
         note(repaired.repair, quiet)
 
 
-def _transcoding(encoding: str, errors: Errors) -> Transcoding | None:
-    from capfst.io.encodings import UTF8, Transcoding, checked
+def _transcoding(text: TextOptions) -> Transcoding | None:
+    from capfst.io.encodings import UTF8, Transcoding
 
-    codec = checked(encoding)
-    return None if codec == UTF8 else Transcoding(codec, errors)
+    return None if text.encoding == UTF8 else Transcoding(text.encoding, text.errors)
 
 
-def _speech(
-    files: tuple[Path, ...], format: str | None, field: tuple[str, ...], encoding: str, markup: str
-) -> str | None:
+def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
     """Return the format of files whose texts are parts of them, by the options, names and contents. That of stdin and
     of a single file of text is recognized when it is read."""
-    if field and format not in (None, "json", "transcript"):
+    if text.field and text.format not in (None, "json", "transcript"):
         raise click.UsageError("--field requires --format json or transcript.")
-    if format or field:
-        return {"text": None, None: "json"}.get(format, format)
+    if text.format or text.field:
+        return {"text": None, None: "json"}.get(text.format, text.format)
     if len(files) < 2 and all(file.suffix in ("", ".txt") for file in files):
         return None
     from capfst.io.files import suffix_of
-    from capfst.io.protocol import TextOptions
     from capfst.io.speech import JSON, TEXTS, speech_format
 
-    options = TextOptions(encoding=encoding, markup=markup)
     for file in files:
-        if file.is_file() and (found := speech_format(file, options) or TEXTS * (suffix_of(file.name) in JSON)):
+        if file.is_file() and (found := speech_format(file, text) or TEXTS * (suffix_of(file.name) in JSON)):
             return found
     return None
 
@@ -290,14 +282,6 @@ def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
     return format, chain([first] if first else [], blocks)
 
 
-def _check_stream(files: tuple[Path, ...], format: str | None) -> None:
-    """Raise a usage error for what is not a stream."""
-    if format not in (None, "vosk"):
-        raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
-    if files not in ((), (Path("-"),)):
-        raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
-
-
 def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
     """Raise a usage error for what subtitles, transcripts and the like exclude."""
     as_text = "" if format else "; with --format text, they are recased as plain text"
@@ -308,37 +292,30 @@ def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
         )
 
 
-def _check_subtitles(format: str | None) -> None:
-    from capfst.io.speech import SUBTITLES
-
-    if format not in SUBTITLES:
-        raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
-
-
 def _running(
     blocks: Iterator[bytes],
     files: tuple[Path, ...],
-    format: str,
-    field: tuple[str, ...],
-    remarks: str,
+    format: str | None,
+    text: TextOptions,
     pipeline: Pipeline,
     rescoring: Rescoring | None,
-) -> RunningBlocks:
+) -> RunningBlocks | None:
+    """Return the parts of a file whose texts are parts of it; None for plain text."""
+    if format is None and rescoring is None and text.remarks == KEEP:
+        return None
     from capfst.io.running_text import RunningBlocks
-    from capfst.io.speech import reader
+    from capfst.io.speech import SUBTITLES, reader
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 
-    reading = reader(_name(files), format, field, remarks)
+    reading = reader(_name(files), format, text.field, text.remarks) if format else None
     if rescoring:
         if not isinstance(reading, Transcript):
-            raise _no_alternatives()
-        reading.cost = lambda text: pipeline.best_words(sentence(text), rescoring)[0]
-    return RunningBlocks(reading.read(blocks))
-
-
-def _no_alternatives() -> click.UsageError:
-    return click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
+            raise click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
+        reading.cost = lambda words: pipeline.best_words(sentence(words), rescoring)[0]
+    if text.remarks != KEEP and format not in SUBTITLES:
+        raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
+    return RunningBlocks(reading.read(blocks)) if reading else None
 
 
 def _best_words(
@@ -386,28 +363,24 @@ def _hiding(files: tuple[Path, ...], markup: str) -> Hiding | None:
 
 
 def _load(lm: models.Named, options: dict[str, Any]) -> Recaser:
+    """Load a model. Without garbage collection: searching imports and models, which stay in use, takes longer than
+    loading them."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
-        import capfst.fst.read  # noqa: F401 - here, so that no two threads import it at once
-
-        opening = pool.submit(models.open, lm)
-        from capfst.recaser import Recaser  # while the model is being checked
-
-        recaser = Recaser(opening.result(), **lm.options(options))
-    keep_freed_memory()
-    return recaser
-
-
-@contextmanager
-def _garbage_collection_off() -> Iterator[None]:
-    """Turn garbage collection off: searching imports and models, which stay in use, takes longer than loading them."""
     gc.disable()
     try:
-        yield
+        with ThreadPoolExecutor(1) as pool:
+            import capfst.fst.read  # noqa: F401 - here, so that no two threads import it at once
+
+            opening = pool.submit(models.open, lm)
+            from capfst.recaser import Recaser  # while the model is being checked
+
+            recaser = Recaser(opening.result(), **lm.options(options))
     finally:
         gc.freeze()
         gc.enable()
+    keep_freed_memory()
+    return recaser
 
 
 def _write(recased: Iterable[bytes | memoryview], output: Path | None, transcoding: Transcoding | None) -> None:
@@ -447,47 +420,32 @@ def _with_bar(
     """Yield the blocks; if that takes long, show a bar of the bytes read so far, of `total` (0: no bar)."""
     from capfst.system.progress import progress
 
-    begin = time.monotonic()
-    shown = 0
+    begin, shown, advance = time.monotonic(), 0, None
     with ExitStack() as stack:
-        advance: Callable[[int], object] | None = None
         for block in blocks:
             yield block
             if total and advance is None and time.monotonic() - begin > _BAR_AFTER:
                 advance = stack.enter_context(progress(total, "recasing"))
             if advance is not None:
-                now = n_read()
-                advance(now - shown)
+                advance((now := n_read()) - shown)
                 shown = now
 
 
 def _aligned(
-    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, encoding: str, errors: Errors
+    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, text: TextOptions
 ) -> Iterator[Block]:
     """Yield blocks of translations with their source and alignments."""
     from capfst.io.alignments import Names, side_by_side
 
     names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
-    sources = read_text((source,), errors, transcoding=_transcoding(encoding, errors))
-    return side_by_side(blocks, sources, read_text((align,), errors) if align else None, names)
+    sources = read_text((source,), text.errors, transcoding=_transcoding(text))
+    return side_by_side(blocks, sources, read_text((align,), text.errors) if align else None, names)
 
 
-def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield from block.lines()
-
-
-def _nbest(pipeline: Pipeline, blocks: Iterable[Block], n: int) -> Iterator[bytes]:
-    for line in _line_blocks(blocks):
-        yield b"".join(b"%.6f\t%s\n" % (cost, casing) for cost, casing in pipeline.nbest(line, n))
-
-
-def _confidence(pipeline: Pipeline, blocks: Iterable[Block]) -> Iterator[bytes]:
-    """Yield a line of JSON for each line of text; infinite log-odds, which JSON cannot express, are null."""
-    for line in _line_blocks(blocks):
-        text, changes = pipeline.confidence(line)
-        words = [
-            change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
-            for change in changes
-        ]
-        yield json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
+def _confidence(text: str, changes: list[Change]) -> bytes:
+    """Return a line of JSON for a line of text; infinite log-odds, which JSON cannot express, are null."""
+    words = [
+        change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
+        for change in changes
+    ]
+    return json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"

@@ -8,35 +8,31 @@ from typing import Any
 import click
 
 from capfst import models
-from capfst.cli.options import MODEL, command, option, options_of
+from capfst.cli.options import command, model, option, options_of
 from capfst.cli.streams import note
 from capfst.exceptions import missing_extra
 from capfst.options import ServeOptions
 from capfst.system.budget import keep_freed_memory
 
 
-class NamedModel(click.ParamType):
-    """A model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
-
-    name = "[name=]model"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, context: click.Context | None
-    ) -> tuple[str, models.Named]:
-        name, separator, path = value.rpartition("=")
-        model = MODEL.convert(path if separator and name else value, param, context)
-        return (name, model) if name else _named(model)
+def named_model(value: str) -> tuple[str, models.Named]:
+    """Read a model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
+    name, separator, path = value.rpartition("=")
+    if name and separator:
+        return name, model(path)
+    return _named(model(value))
 
 
-def _named(model: models.Named) -> tuple[str, models.Named]:
-    return model.language or model.path.stem, model
+def _named(lm: models.Named) -> tuple[str, models.Named]:
+    return lm.language or lm.path.stem, lm
 
 
 @command(short_help="Recase text over HTTP, and show a page to try it.")
 @option(
     "--lm",
     "lms",
-    type=NamedModel(),
+    type=named_model,
+    metavar="[NAME=]MODEL",
     multiple=True,
     help="Model, with its name in requests: a file written by `capfst train`, the name of a bundled model, or a"
     " language of one, such as fr (repeatable). Requests that name none use the first.  [default: en, or the model that"

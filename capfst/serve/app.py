@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from importlib.resources import files
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,9 +19,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
-from capfst.serve import openapi
 from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
 from capfst.serve.metrics import Metrics
+from capfst.serve.requests import describe
 from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 
@@ -53,59 +51,36 @@ HEADERS = {
 def application(service: Service, senders: Senders) -> ASGIApp:
     """Return the service as an ASGI application."""
     folder = files("capfst.serve") / "page"
-
-    async def description(request: Request) -> Response:
-        """This description
-
-        Returns OpenAPI 3.1.
-        """
-        return described
-
-    api = [
+    described = JSONAnswer(describe(list(service.recasers)), headers=HEADERS)
+    routes = [
         Route("/recase", service.recase, methods=["POST"]),
         Route("/explain", service.explain, methods=["POST"]),
         Route("/files", service.files, methods=["POST"]),
         Route("/models", service.models),
         Route("/healthz", service.health),
         Route("/metrics", service.measures),
-        Route("/openapi.json", description),
+        Route("/openapi.json", described, methods=["GET"]),
     ]
-    described = JSONAnswer(openapi.describe(api, list(service.recasers)), headers=HEADERS)
-    pages = [Route(route, _sending((folder / name).read_bytes(), kind)) for route, (name, kind) in PAGE.items()]
-    routes = [*api, *pages]
+    for path, (name, kind) in PAGE.items():
+        page = Response((folder / name).read_bytes(), headers=HEADERS, media_type=kind)
+        routes.append(Route(path, page, methods=["GET"]))
 
-    def invalid(request: Request, error: Any) -> Response:
-        return error_answer(400, service.message(error))
+    def failed(request: Request, error: Exception) -> Response:
+        if isinstance(error, RefusedError):
+            return error_answer(error.status, str(error))
+        if isinstance(error, CapfstError):
+            return error_answer(400, service.message(error))
+        if isinstance(error, HTTPException):
+            problem = f"does not take {request.method}" if error.status_code == 405 else "is not a route"
+            return error_answer(error.status_code, f"{request.url.path} {problem}. See /docs.", error.headers)
+        return error_answer(500, "the service has failed. Its log has the reason.")
 
-    handlers: dict[Any, Any] = {
-        RefusedError: _refused, CapfstError: invalid, HTTPException: _not_found, Exception: _failed,
-    }  # fmt: skip
+    handlers = dict.fromkeys((RefusedError, CapfstError, HTTPException, Exception), failed)
     inner = Starlette(routes=routes, exception_handlers=handlers)
     app = _Front(inner, service.metrics, senders, {route.path for route in routes})
     if not service.limits.cors:
         return app
     return CORSMiddleware(app, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])
-
-
-def _sending(content: bytes, media_type: str) -> Callable[[Request], Any]:
-    async def send(request: Request) -> Response:
-        return Response(content, headers=HEADERS, media_type=media_type)
-
-    return send
-
-
-def _refused(request: Request, error: Any) -> Response:
-    return error_answer(error.status, str(error))
-
-
-def _not_found(request: Request, error: Any) -> Response:
-    if error.status_code == 405:
-        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.", error.headers)
-    return error_answer(error.status_code, f"{request.url.path} is not a route. See /docs.")
-
-
-def _failed(request: Request, error: Exception) -> Response:
-    return error_answer(500, "the service has failed. Its log has the reason.")
 
 
 class _Front:

@@ -5,14 +5,14 @@ A body that stalls gives way to others: to one more than may arrive at once, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from capfst.serve.answers import RefusedError
-from capfst.serve.connection import Connection
-from capfst.serve.waiting import Waiting
+from capfst.serve.connection import Waiting, connection_of
 
 
 class Budget:
@@ -33,78 +33,73 @@ class Budget:
         self.left -= size
 
 
-class Text:
-    """Text that has arrived, and counts against the budget."""
+class Body:
+    """The body of a request that is arriving. What is held of it counts against the budget.
 
-    def __init__(self, budget: Budget) -> None:
-        self.data, self._budget = bytearray(), budget
+    Args:
+        waiting: where it waits for its client.
+    """
 
-    def add(self, piece: bytes) -> None:
-        """Append a piece; RefusedError if the budget is used up."""
+    crowded = "too many requests are arriving. Send it at once, or later."
+    """Why it gives way."""
+
+    def __init__(self, request: Request, budget: Budget, waiting: Waiting) -> None:
+        self.request, self.waiting, self.held = request, waiting, bytearray()
+        self._budget = budget
+        self._refusal: RefusedError | None = None
+
+    def hold(self, piece: bytes) -> None:
+        """Append a piece to what is held; RefusedError if the budget is used up."""
         self._budget.take(len(piece))
-        self.data += piece
+        self.held += piece
 
-    def clear(self) -> None:
-        """Give all back to the budget."""
-        self._budget.left += len(self.data)
-        self.data = bytearray()
-
-
-class Body(Text):
-    """The body of a request, which is arriving in memory, or piece by piece."""
-
-    def __init__(self, request: Request, budget: Budget) -> None:
-        super().__init__(budget)
-        self.request = request
+    def release(self) -> None:
+        """Give all that is held back to the budget."""
+        self._budget.left += len(self.held)
+        self.held = bytearray()
 
     def give_way(self) -> None:
-        """Refuse the request."""
-        self.clear()
-        connection_of(self.request).refuse("crowded", 429, "too many requests are arriving. Send it at once, or later.")
+        """Refuse the rest, because others come."""
+        self.release()
+        self.refuse(429, self.crowded)
 
-    async def pieces(self, most: int, waiting: Waiting, most_waiting: int) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will.
+    def refuse(self, status: int, message: str) -> None:
+        """End `pieces`, which may be waiting, with a RefusedError."""
+        self._refusal = RefusedError(status, message)
+        connection_of(self.request).wake()
 
-        Args:
-            waiting: where the body waits, and at most `most_waiting` others.
-        """
+    async def pieces(self, most: float = math.inf) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will."""
         said = self.request.headers.get("content-length", "")
-        size = int(said) if said.isdecimal() else 0
+        size, more = int(said) if said.isdecimal() else 0, True
         if size <= most:
+            size = 0
             if not connection_of(self.request).has_body:
-                waiting.add(self)
-                if len(waiting) > most_waiting:
-                    waiting.drop_oldest()
-            try:
-                size = 0
-                async for piece in self.request.stream():
-                    size += len(piece)
-                    if size > most:
-                        break
+                self.waiting.add(self)
+        try:
+            while more and size <= most:
+                message = await self.request.receive()
+                if self._refusal:
+                    raise self._refusal
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece, more = message.get("body", b""), message.get("more_body", False)
+                size += len(piece)
+                if piece and size <= most:
                     yield piece
-            finally:
-                waiting.discard(self)
+        finally:
+            self.waiting.discard(self)
         if size > most:
             raise RefusedError(
                 413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines."
             )
 
-
-def connection_of(request: Request) -> Connection:
-    """Return the connection of a request."""
-    connection: Connection = request.scope["state"]["connection"]
-    return connection
-
-
-@asynccontextmanager
-async def read_body(
-    request: Request, budget: Budget, most: int, waiting: Waiting, most_waiting: int
-) -> AsyncIterator[bytes]:
-    """Read a body, whose bytes count against the budget in this context. The other arguments are those of `pieces`."""
-    body = Body(request, budget)
-    try:
-        async for piece in body.pieces(most, waiting, most_waiting):
-            body.add(piece)
-        yield bytes(body.data)
-    finally:
-        body.clear()
+    @asynccontextmanager
+    async def read(self, most: int) -> AsyncIterator[bytes]:
+        """Read the body, which is held in this context; RefusedError as `pieces`."""
+        try:
+            async for piece in self.pieces(most):
+                self.hold(piece)
+            yield bytes(self.held)
+        finally:
+            self.release()

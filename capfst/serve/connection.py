@@ -10,14 +10,15 @@ waited longest for a request gives way.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
+from starlette.requests import Request
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from capfst.options import ServeOptions
 from capfst.serve.answers import AGAIN, error_bytes
-from capfst.serve.waiting import Waiting
 
 LARGEST_HEAD = 1 << 16
 """Bytes of a request before its body, and of the extensions and trailers of chunks in a body."""
@@ -26,19 +27,66 @@ _PIECE = 1 << 12
 MOST_WAITING = 32
 """Requests that a connection may send ahead."""
 _TOO_MANY = "too many connections. Try again later."
+_TOO_LONG = {
+    "head": ("slow", 408, "the request took more than {} s. Send it faster."),
+    "body": ("slow", 408, "the body took more than {} s. Send it faster."),
+    "answer": ("late", 503, "the answer took more than {} s. Send less at once."),
+}
+"""The phases of a request: what it waits for, and how it is refused if that takes too long. Then comes "idle", or first
+"rest": the rest of a body that has been refused is read, so that the client reads why."""
+
+
+class Waiting(dict[Any, None]):
+    """Those that wait for their clients, in the order in which they began to: connections without a request, bodies
+    that are arriving, streams between lines.
+
+    A client that stalls costs nothing but its place. So where places are limited, the one that has waited longest gives
+    way to one that comes.
+    """
+
+    def __init__(self, most: float = math.inf) -> None:
+        super().__init__()
+        self._most = most
+
+    def add(self, guest: Any) -> None:
+        """Note that a guest begins to wait; if there are too many, let one give way."""
+        self[guest] = None
+        if len(self) > self._most:
+            self.drop_oldest()
+
+    def discard(self, guest: Any) -> None:
+        """Note that a guest does not wait any longer, if it did."""
+        self.pop(guest, None)
+
+    def drop_oldest(self) -> bool:
+        """Let the guest give way that has waited longest. Return whether there was one."""
+        guest = next(iter(self), None)
+        if guest is None:
+            return False
+        del self[guest]
+        guest.give_way()
+        return True
 
 
 class Connection(HttpToolsProtocol):
-    """A connection. The class that `connection_class` returns has the limits."""
+    """A connection.
 
-    limits: ServeOptions
-    on_close: Callable[[str], object]
-    idle: Waiting
+    Args:
+        limits: of time, and of the number of connections.
+        idle: where connections wait for requests.
+        on_close: is called with the reason for which the service closes a connection.
+    """
+
+    def __init__(
+        self, *uvicorns: Any, limits: ServeOptions, idle: Waiting, on_close: Callable[[str], object], **named: Any
+    ) -> None:
+        super().__init__(*uvicorns, **named)
+        self.limits, self.idle, self.on_close = limits, idle, on_close
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._waits_since: float | None = self.loop.time()  # for a request; None: its head has arrived
-        self._heard = self._asked = 0.0  # when bytes, and when the head of a request, or all of it, have arrived
+        self._enter("head")
+        self._heard = self._since  # when bytes have arrived
         self._running: Any = None  # the cycle of the request that is handled; `cycle` is that of the last one
         self._textless = 0  # bytes since a request began, or text of its body came
         self._unread = (0, 0.0)  # bytes that the client has not taken, and since when it has taken none of these
@@ -52,6 +100,9 @@ class Connection(HttpToolsProtocol):
         self._disconnect()
         super().connection_lost(error)
 
+    def _enter(self, phase: str) -> None:
+        self._phase, self._since = phase, self.loop.time()
+
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
@@ -60,7 +111,11 @@ class Connection(HttpToolsProtocol):
         """Tell the request that is handled that its client is gone."""
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
-            self._running.message_event.set()
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the request that is handled stop waiting for more of its body."""
+        self._running.message_event.set()
 
     def is_gone(self) -> bool:
         """Whether nobody waits for an answer. Any thread may ask."""
@@ -82,24 +137,20 @@ class Connection(HttpToolsProtocol):
             if self._textless > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
 
-    @property
-    def _has_refused(self) -> bool:
-        """Whether the rest of a body is arriving that has been refused. It is read, so that the client reads why."""
-        return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
-
     def send_400_response(self, msg: str) -> None:
         self.refuse("invalid", 400, "this is not a valid HTTP/1.1 request. See /docs.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["state"]["connection"] = self
-        self._waits_since, self._textless = self._heard, 0
+        self._textless = 0
+        self._enter("head")
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MOST_WAITING:
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
-        self._waits_since, self._asked = None, self._heard
+        self._enter("body")
         self.idle.discard(self)
 
     def on_body(self, body: bytes) -> None:
@@ -110,14 +161,12 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         if self.cycle.response_complete and not self.transport.is_closing():
             self.idle.add(self)
-        if self._has_refused:
-            self._waits_since = self.loop.time()
+            self._enter("rest" if self.cycle.more_body else "idle")
 
     def on_message_complete(self) -> None:
-        self._textless, self._asked = 0, self._heard
+        self._textless = 0
         super().on_message_complete()
-        if self._has_refused:
-            self._waits_since, self.cycle.more_body = None, False
+        self._enter("idle" if self._phase == "rest" else "answer")
         if not self.pipeline:
             self.flow.resume_reading()  # to learn whether the client goes away
 
@@ -127,24 +176,19 @@ class Connection(HttpToolsProtocol):
         n_unread = self.transport.get_write_buffer_size()
         if not n_unread or n_unread != self._unread[0]:
             self._unread = n_unread, now
-        cycle = self.cycle
+        phase, since = self._phase, self._since
+        is_stream = phase in ("body", "answer") and self.cycle.response_started
+        if is_stream:
+            since = now if phase == "answer" or self.flow.read_paused else self._heard
         if self._unread[1] < long_ago:
             self.drop("unread")
-        elif self._waits_since is not None:
-            if self._waits_since < long_ago and self._has_refused:
-                self.drop("slow")
-            elif self._waits_since < long_ago:
-                self.refuse("slow", 408, f"the request took more than {self.limits.timeout} s. Send it faster.")
-        elif cycle is None or cycle.response_complete:
+        elif phase == "idle" or since >= long_ago:
             pass  # uvicorn closes idle connections
-        elif cycle.response_started:  # a stream
-            if cycle.more_body and not self.flow.read_paused and self._heard < long_ago:
-                self.drop("slow")
-        elif self._asked < long_ago:
-            if cycle.more_body:
-                self.refuse("slow", 408, f"the body took more than {self.limits.timeout} s. Send it faster.")
-            else:
-                self.refuse("late", 503, f"the answer took more than {self.limits.timeout} s. Send less at once.")
+        elif phase == "rest" or is_stream:
+            self.drop("slow")
+        else:
+            reason, status, message = _TOO_LONG[phase]
+            self.refuse(reason, status, message.format(self.limits.timeout))
 
     def refuse(self, reason: str, status: int, message: str) -> None:
         """Answer with an error, unless another answer has begun, and close the connection."""
@@ -162,7 +206,7 @@ class Connection(HttpToolsProtocol):
 
     def give_way(self) -> None:
         """Close the connection, which waits for a request, because another one comes."""
-        if self.scope is not None and self._waits_since is not None and not self._has_refused:
+        if self.scope is not None and self._phase == "head":
             self.refuse("connections", 503, _TOO_MANY)
         else:
             self.drop("connections")
@@ -173,10 +217,10 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
 
-def connection_class(limits: ServeOptions, on_close: Callable[[str], object]) -> type[Connection]:
-    """Return the protocol for uvicorn. `on_close` is called with the reason for which a connection is closed."""
-    members = {"limits": limits, "on_close": staticmethod(on_close), "idle": Waiting()}
-    return type("LimitedConnection", (Connection,), members)
+def connection_of(request: Request) -> Connection:
+    """Return the connection of a request."""
+    connection: Connection = request.scope["state"]["connection"]
+    return connection
 
 
 async def watch(connections: set[Any]) -> None:

@@ -8,17 +8,20 @@ A request cannot name files: `words` are the words themselves, and options that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import Field, fields
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.requests import Request
 
 from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
 from capfst.serve.uploads import FORMATS
+from capfst.version import __version__
 
 MAX_NBEST = 100
 MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
@@ -108,10 +111,10 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
-def from_query(pairs: Iterable[tuple[str, str]], kind: Any, **body: Any) -> Any:
+def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
     """Return a request whose options are in the query of its address, with the fields that are in its body."""
     found: dict[str, Any] = {}
-    for name, value in pairs:
+    for name, value in request.query_params.multi_items():
         if name in ("text", "lines"):
             raise RefusedError(400, f"invalid query: it has `{name}`. Send text in the body.")
         if name == "words":
@@ -124,35 +127,62 @@ def from_query(pairs: Iterable[tuple[str, str]], kind: Any, **body: Any) -> Any:
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
 
 
-def check(request: Any, limits: ServeOptions) -> None:
-    """Raise RefusedError if a request has too many lines or words, or words that are too long."""
-    lines, words = getattr(request, "lines", UNSET) or (), request.words or ()
+def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
+    """Raise RefusedError if a request asks for too much, or has fields that do not go together.
+
+    is_plain: the answer is plain text or a stream, which cannot express details.
+    """
+    words = asked.words or ()
+    if len(words) > limits.max_words:
+        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
+    if (longest := max(map(len, words), default=0)) > MAX_WORD:
+        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
+    if not isinstance(asked, RecaseRequest):
+        return
+    if (asked.text is UNSET) == (asked.lines is UNSET):
+        raise RefusedError(400, "send either `text` or `lines`.")
+    lines = [asked.text] if asked.lines is UNSET else asked.lines
     if len(lines) > limits.max_lines:
         raise RefusedError(
             413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
         )
-    if not words:
-        return
-    if len(words) > limits.max_words:
-        raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
-    if (longest := max(map(len, words))) > MAX_WORD:
-        raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
-
-
-def check_before(request: Any) -> None:
-    """Raise RefusedError if a request has `before`, but not a text alone that continues it."""
-    if request.before and (request.text is UNSET or request.nbest is not UNSET or request.confidence):
+    has_details = asked.nbest is not UNSET or asked.confidence
+    if asked.before and (asked.text is UNSET or has_details):
         raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
-
-
-def check_plain(request: Any) -> None:
-    """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
-    if request.nbest is not UNSET or request.confidence:
+    if has_details and is_plain:
         raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
-
-
-def check_details(request: Any, lines: list[str]) -> None:
-    """Raise RefusedError if a line is too long for `nbest` or `confidence`."""
-    name, most = ("confidence", MAX_CONFIDENCE) if request.nbest is UNSET else ("nbest", MAX_EXPLAINED)
-    if (longest := max(map(len, lines), default=0)) > most:
+    name, most = ("confidence", MAX_CONFIDENCE) if asked.nbest is UNSET else ("nbest", MAX_EXPLAINED)
+    if has_details and (longest := max(map(len, lines), default=0)) > most:
         raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
+
+
+def describe(models: list[str]) -> dict[str, Any]:
+    """Return the description of a service with these models, for the page `/docs`: OpenAPI 3.1. page/openapi.json
+    describes the routes; the fields of requests are added."""
+    described: dict[str, Any] = msgspec.json.decode((files("capfst.serve") / "page" / "openapi.json").read_bytes())
+    kinds = (RecaseRequest, ExplainRequest, FileRequest)
+    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        schema["properties"]["model"] = {"enum": models, "default": models[0], "description": "Name of the model."}
+    components, posts = described["components"], {path: each.get("post") for path, each in described["paths"].items()}
+    for method in filter(None, posts.values()):
+        method["responses"] |= {
+            status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]
+        }
+    posts["/recase"]["parameters"] = _parameters(schemas["RecaseRequest"])
+    posts["/files"]["parameters"] = _parameters(schemas.pop("FileRequest"))
+    components["schemas"] |= schemas
+    described["info"]["version"] = __version__
+    return described
+
+
+def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of a request as those of a query, in which text cannot be."""
+    return [
+        {
+            "name": name, "in": "query", "required": name in schema.get("required", ()),
+            "description": field["description"], "schema": field,
+        }
+        for name, field in schema["properties"].items()
+        if name not in ("text", "lines")
+    ]  # fmt: skip

@@ -34,22 +34,18 @@ class Senders:
 
     def refusal(self, scope: Scope) -> RefusedError | None:
         """Return why a request is refused, or None."""
-        host = origin = site = None
+        found: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
-            if name == b"host":
-                host = value.lower()
-                if not self._has(host):
-                    named = host.decode("latin-1")
-                    return RefusedError(
-                        421, f"{named!r} is not a name of this service. Use localhost, or list its origin in `--cors`."
-                    )
-            elif name == b"origin":
-                origin = value.lower()
-            elif name == b"sec-fetch-site":
-                site = value
+            found[name] = value.lower()
+            if name == b"host" and not self._has(found[name]):
+                named = found[name].decode("latin-1")
+                return RefusedError(
+                    421, f"{named!r} is not a name of this service. Use localhost, or list its origin in `--cors`."
+                )
+        origin, site = found.get(b"origin"), found.get(b"sec-fetch-site")
         if scope["method"] in _SAFE or self._is_any or (origin is None and site is None) or origin in self._origins:
             return None
-        is_own = site in (b"same-origin", b"none") if site else origin == b"http://" + (host or b"")
+        is_own = site in (b"same-origin", b"none") if site else origin == b"http://" + found.get(b"host", b"")
         if is_own:
             return None
         named = (origin or b"null").decode("latin-1")

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_address
 from types import FrameType
 
@@ -22,7 +23,7 @@ from capfst.exceptions import CapfstError
 from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve.app import application
-from capfst.serve.connection import connection_class, watch
+from capfst.serve.connection import Connection, Waiting, watch
 from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 from capfst.system.stopping import stop_all
@@ -58,7 +59,7 @@ class _Server(uvicorn.Server):
         self._announce()  # now that signals are handled
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._service.stopping.set()
+        self._service.streams.stop()
         asyncio.get_running_loop().call_later(self._service.limits.timeout, stop_all)
         await super().shutdown(sockets)
         self._watching.cancel()
@@ -76,9 +77,13 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         service = Service(recasers, options)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
+        def on_close(reason: str) -> None:
+            service.metrics.closed.labels(reason).inc()
+
         config = uvicorn.Config(
             application(service, Senders(options, ip_address(host).is_loopback)),
-            http=connection_class(options, lambda reason: service.metrics.closed.labels(reason).inc()),
+            http=partial(Connection, limits=options, idle=Waiting(), on_close=on_close),  # type: ignore[arg-type]
             ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False, server_header=False,
             timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout + _PATIENCE,
             backlog=_BACKLOG,

@@ -1,4 +1,4 @@
-"""The service: what each route does with a request. The docstrings of routes are their descriptions at `/docs`.
+"""The service: what each route does with a request.
 
 In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,14 +23,13 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
-from capfst.serve.batching import Batches
-from capfst.serve.body import Body, Budget, connection_of, read_body
-from capfst.serve.deadline import Deadline
+from capfst.serve.body import Body, Budget
+from capfst.serve.connection import Waiting, connection_of
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
 from capfst.serve.streaming import JSONLines, Streams
 from capfst.serve.uploads import Upload
-from capfst.serve.waiting import Waiting
+from capfst.serve.work import Batches, in_time
 from capfst.system.stopping import check, stop_all
 from capfst.text.language import NAME as UNICODE
 from capfst.version import __version__
@@ -62,13 +60,12 @@ class Service:
         self._handled = _Crowd(limits.max_requests, "requests")
         self._slow = _Crowd(max(1, limits.max_requests // 4), "explanations, details or files are waiting")
         self._recased_files = _Crowd(_FILES, "files at once")
-        self._bodies, self._files, streams = Waiting(), Waiting(), Waiting()
+        self._bodies, self._files = Waiting(limits.max_requests), Waiting(_ARRIVING)
+        self.streams = Streams(limits.max_requests, limits.max_body)
         self.batches = Batches(self._short_pool, self.metrics.batch.observe, limits.timeout)
-        self.budget = Budget(_BODIES * limits.max_body, self._bodies, streams)
+        self.budget = Budget(_BODIES * limits.max_body, self._bodies, self.streams.waiting)
         self.metrics.watch("capfst_arriving", "Bodies that are arriving.", lambda: len(self._bodies) + len(self._files))
-        self.stopping = asyncio.Event()
-        self.streams = Streams(limits.max_requests, limits.max_body, self.budget, streams, self.stopping)
-        self.metrics.watch("capfst_streams", "Open streams.", lambda: self.streams.number)
+        self.metrics.watch("capfst_streams", "Open streams.", lambda: len(self.streams.open))
 
     def recaser(self, name: str | None) -> Recaser:
         """Return the Recaser of a model; of the first one, if the name is None."""
@@ -79,17 +76,7 @@ class Service:
         return self.recasers[name]
 
     async def recase(self, request: Request) -> Response | JSONLines:
-        """Recase text
-
-        Restores the case of text. `text` is one text, of any number of lines; `lines` are the lines of one text; a list
-        is of texts that are each on their own. The answer has the same form. With `confidence` or `nbest`, a text is
-        one line, and each line becomes an object, with the changed `words` and their log-odds (null: there is no other
-        casing), and the casings and their costs. Text, lists and streams take their options from the query:
-        `/recase?sentence_case=true&model=en`.
-
-        A stream of JSON lines is answered line by line, while it arrives. A line is a string, or an object whose field
-        `text` is recased; other fields stay. Each line is on its own. An invalid line has an `error` in its place.
-        """
+        """Recase a text, lines, a list of texts, or a stream."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in JSON_LINES:
             return await self._stream(request)
@@ -97,20 +84,14 @@ class Service:
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with self._body(request) as body, self._handled:
             given = _DECODE[kind](body)
-            if isinstance(given, str):
-                asked = self._query(request, text=given)
-                requests.check_plain(asked)
-            elif isinstance(given, list):
-                asked = self._query(request, lines=given)
-            elif request.scope["query_string"]:
+            is_object = isinstance(given, RecaseRequest)
+            if is_object and request.scope["query_string"]:
                 raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
-            else:
-                asked = given
-                requests.check(asked, self.limits)
-                if (asked.text is UNSET) == (asked.lines is UNSET):
-                    raise RefusedError(400, "send either `text` or `lines`.")
+            name = "text" if kind == TEXT else "lines"
+            asked = given if is_object else requests.from_query(request, **{name: given})
+            requests.check(asked, self.limits, is_plain=kind == TEXT)
             answers = await self._answers(request, asked, isinstance(given, list))
-        if isinstance(given, str):
+        if kind == TEXT:
             return Response(answers[0], media_type=TEXT)
         if isinstance(given, list):
             return JSONAnswer(answers)
@@ -119,25 +100,16 @@ class Service:
         return JSONAnswer({"text": answers[0]} if isinstance(answers[0], str) else answers[0])
 
     def _body(self, request: Request) -> AbstractAsyncContextManager[bytes]:
-        limits = self.limits
-        return read_body(request, self.budget, limits.max_body, self._bodies, limits.max_requests)
-
-    def _query(self, request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
-        """Return a request whose options are in the query, together with its body."""
-        query = requests.from_query(request.query_params.multi_items(), kind, **body)
-        requests.check(query, self.limits)
-        return query
+        return Body(request, self.budget, self._bodies).read(self.limits.max_body)
 
     async def _answers(self, request: Request, asked: Any, is_list: bool) -> list[Any]:
         """Return the answer to the text of a request, or one for each of its lines, or texts (`is_list`)."""
         recaser, options = self.recaser(asked.model), asked.options()
         texts = asked.lines if asked.text is UNSET else [asked.text]
-        requests.check_before(asked)
         if asked.before:
             call = partial(recaser, asked.text, before=asked.before, **options)
             return [await self._in_thread(request, self._pool, call)]
         if asked.nbest is not UNSET or asked.confidence:
-            requests.check_details(asked, texts)
             return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])
         if asked.text is not UNSET:
             return [await self._recased(request, recaser, asked.text, options)]
@@ -156,22 +128,17 @@ class Service:
         return await self.batches.add(key, lambda texts: recaser(texts, **options), text, gone)
 
     async def _stream(self, request: Request) -> JSONLines:
-        query = self._query(request)
-        requests.check_plain(query)
-        requests.check_before(query)
-        recaser, options = self.recaser(query.model), query.options()
+        asked = requests.from_query(request, lines=[])
+        requests.check(asked, self.limits, is_plain=True)
+        recaser, options = self.recaser(asked.model), asked.options()
         # An unsupported option is an error of the request, not of each line.
         pipeline = await self._in_thread(request, self._pool, partial(recaser.pipeline_with, options, "recase"))
         pipeline.options.check_call("json_lines")
         in_thread = partial(self._in_thread, request, self._pool)
-        return JSONLines(request, in_thread, lambda texts: recaser(texts, **options), self.streams)
+        return JSONLines(request, self.budget, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
     async def explain(self, request: Request) -> Response:
-        """Explain a line
-
-        Returns why a line is cased as it is: for each word the forms that competed, their costs, and the parts of
-        these. With `document`, `text` may have several lines, of which `line` is explained.
-        """
+        """Explain why a line is cased as it is."""
         async with self._body(request) as body, self._handled:
             asked = _decode_explain(body)
             requests.check(asked, self.limits)
@@ -179,15 +146,13 @@ class Service:
             return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
-        """Recase a file
-
-        Recases a file, the body of the request; all but its text stays.
-        """
-        asked = self._query(request, FileRequest)
+        """Recase a file, the body of the request."""
+        asked = requests.from_query(request, FileRequest)
+        requests.check(asked, self.limits)
         recaser, upload = self.recaser(asked.model), Upload(asked)
         try:
             with upload.given.open("wb") as file:
-                async for piece in Body(request, self.budget).pieces(self.limits.max_file, self._files, _ARRIVING):
+                async for piece in Body(request, self.budget, self._files).pieces(self.limits.max_file):
                     file.write(piece)
             async with self._recased_files, self._handled:
                 await self._slowly(request, partial(upload.recase, recaser))
@@ -203,8 +168,8 @@ class Service:
 
     async def _in_thread(self, request: Request, pool: Executor, call: Callable[[], Result]) -> Result:
         """Make a call in a thread. It ends, with RefusedError, when the request's time is over or its client gone."""
-        deadline = Deadline(self.limits.timeout, connection_of(request).is_gone)
-        return await asyncio.get_running_loop().run_in_executor(pool, deadline.keep, call)
+        call = in_time(call, self.limits.timeout, connection_of(request).is_gone)
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
 
     def message(self, error: CapfstError) -> str:
         """Return an error for clients: it has the names of models, not their paths."""
@@ -214,55 +179,45 @@ class Service:
         return text
 
     async def models(self, request: Request) -> Response:
-        """List the models
-
-        Returns name, languages and signature of each model.
-        """
+        """List the models."""
         return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
 
     async def health(self, request: Request) -> Response:
-        """Health
-
-        Returns 200, or 503 when the service is stopping.
-        """
-        is_stopping = self.stopping.is_set()
-        status = "stopping" if is_stopping else "ok"
-        return JSONAnswer({"status": status, "version": __version__}, 503 if is_stopping else 200)
+        """Tell whether the service is stopping."""
+        status, code = ("stopping", 503) if self.streams.is_stopping else ("ok", 200)
+        return JSONAnswer({"status": status, "version": __version__}, code)
 
     async def measures(self, request: Request) -> Response:
-        """Metrics
-
-        Returns counts and times for Prometheus.
-        """
+        """Return counts and times for Prometheus."""
         return Response(self.metrics.text(), media_type=CONTENT_TYPE)
 
     def close(self, seconds: float) -> bool:
         """End the threads. Return whether all have ended, for which this waits a number of seconds."""
+
+        def wait() -> None:
+            for pool in self._pools:
+                pool.shutdown()
+
         stop_all()
-        endings = []
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
-            endings.append(Thread(target=pool.shutdown, daemon=True))  # which waits
-            endings[-1].start()
-        end = time.monotonic() + seconds
-        for ending in endings:
-            ending.join(max(0, end - time.monotonic()))
-        return not any(ending.is_alive() for ending in endings)
+        ending = Thread(target=wait, daemon=True)
+        ending.start()
+        ending.join(seconds)
+        return not ending.is_alive()
 
 
-class _Crowd:
+class _Crowd(asyncio.Semaphore):
     """Counts those that are in its context; RefusedError if there are too many."""
 
     def __init__(self, most: int, what: str) -> None:
-        self._most, self._what, self._n = most, what, 0
+        super().__init__(most)
+        self._what = what
 
-    async def __aenter__(self) -> None:
-        if self._n >= self._most:
+    async def acquire(self) -> Literal[True]:
+        if self.locked():
             raise RefusedError(429, f"too many {self._what}. Try again later.")
-        self._n += 1
-
-    async def __aexit__(self, *error: object) -> None:
-        self._n -= 1
+        return await super().acquire()
 
 
 def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,7 @@ the answers to these. A stream may go on for ever, but one that waits for a line
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -21,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
 from capfst.serve.answers import RefusedError, error_bytes
-from capfst.serve.body import Budget, Text
-from capfst.serve.waiting import Waiting
+from capfst.serve.body import Body, Budget
+from capfst.serve.connection import Waiting
 
 Recase = Callable[[list[str]], list[str]]
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
@@ -71,29 +69,29 @@ class Streams:
     Args:
         most: streams that are open at once.
         longest: bytes of a line; a longer one ends the stream.
-        budget: of the lines that are arriving.
-        waiting: where streams wait for lines.
-        stopping: is set when the service stops, which ends streams after the lines that have arrived.
     """
 
-    def __init__(self, most: int, longest: int, budget: Budget, waiting: Waiting, stopping: asyncio.Event) -> None:
-        self.longest, self.budget, self.waiting, self.stopping = longest, budget, waiting, stopping
-        self._most, self.number = most, 0
+    def __init__(self, most: int, longest: int) -> None:
+        self.longest, self.waiting, self.open = longest, Waiting(), set[JSONLines]()
+        self._most, self.is_stopping = most, False
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Count a stream while it is open; if there are too many, the one that has waited longest gives way."""
-        self.number += 1
-        if self.number > self._most:
+    def add(self, stream: JSONLines) -> None:
+        """Count a stream that begins; if there are too many, the one that has waited longest gives way."""
+        self.open.add(stream)
+        if len(self.open) > self._most:
             self.waiting.drop_oldest()
-        try:
-            yield
-        finally:
-            self.number -= 1
+        if self.is_stopping:
+            stream.stop()
+
+    def stop(self) -> None:
+        """End all streams after the lines that have arrived."""
+        self.is_stopping = True
+        for stream in self.open:
+            stream.stop()
 
 
-class JSONLines(Text):
-    """The answer to a stream, which begins before the stream ends; as a text, the rest of a line that is arriving.
+class JSONLines(Body):
+    """The answer to a stream, which begins before the stream ends. It holds the rest of a line that is arriving.
 
     (A StreamingResponse of Starlette would take pieces of the body for itself.)
 
@@ -102,71 +100,50 @@ class JSONLines(Text):
         streams: all streams.
     """
 
-    def __init__(self, request: Request, in_thread: InThread, recase: Recase, streams: Streams) -> None:
-        super().__init__(streams.budget)
-        self._request, self._in_thread, self._recase, self._streams = request, in_thread, recase, streams
-        self._ended: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()  # by an error
+    crowded = "too many streams. Send the other lines again."
+
+    def __init__(self, request: Request, budget: Budget, in_thread: InThread, recase: Recase, streams: Streams) -> None:
+        super().__init__(request, budget, streams.waiting)
+        self._in_thread, self._recase, self._streams = in_thread, recase, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", b"application/x-ndjson")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        with self._streams.open():
+        self._streams.add(self)
+        try:
             async for block in self._blocks():
                 await send({"type": "http.response.body", "body": block, "more_body": True})
+        finally:
+            self._streams.open.discard(self)
         await send({"type": "http.response.body", "body": b""})
 
-    def give_way(self) -> None:
-        """End the stream, which waits for a line, because others come."""
-        self.clear()
-        self._end(429, "too many streams. Send the other lines again.")
-
-    def _end(self, status: int, message: str) -> None:
-        if not self._ended.done():
-            self._ended.set_result(error_bytes(status, message) + b"\n")
+    def stop(self) -> None:
+        """End the stream, because the service stops."""
+        self.refuse(503, "the service is stopping. Send the other lines again.")
 
     async def _recased(self, end: bytes) -> bytes:
         """Return the lines that have arrived, of which these are the last bytes, recased."""
-        self._streams.waiting.discard(self)
-        block = bytes(self.data) + end
-        self.clear()
+        self.waiting.discard(self)
+        block = bytes(self.held) + end
+        self.release()
         return await self._in_thread(partial(recase_block, block, self._recase))
 
     async def _blocks(self) -> AsyncIterator[bytes]:
         """Yield recased lines as they arrive."""
-        waiting = self._streams.waiting
-        stopping = asyncio.ensure_future(self._streams.stopping.wait())
-        stopping.add_done_callback(lambda _: self._end(503, "the service is stopping. Send the other lines again."))
+        longest = self._streams.longest
         try:
-            waiting.add(self)
-            async for piece in _until(self._ended, self._request.stream()):
+            async for piece in self.pieces():
                 end = piece.rfind(b"\n") + 1
                 if end:
                     yield await self._recased(piece[:end])
-                    waiting.add(self)
-                if len(self.data) + len(piece) - end > self._streams.longest:
-                    raise RefusedError(413, f"a line has more than {self._streams.longest:,} bytes. Split it.")
-                self.add(piece[end:])
-            if self._ended.done():
-                yield self._ended.result()
-            elif self.data.strip():
+                    self.waiting.add(self)
+                if len(self.held) + len(piece) - end > longest:
+                    raise RefusedError(413, f"a line has more than {longest:,} bytes. Split it.")
+                self.hold(piece[end:])
+            if self.held.strip():
                 yield await self._recased(b"\n")
         except RefusedError as error:
             yield error_bytes(error.status, str(error)) + b"\n"
         finally:
-            waiting.discard(self)
-            self.clear()
-            stopping.cancel()
-
-
-async def _until(stopped: asyncio.Future[Any], pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """Yield pieces until the end or `stopped`."""
-    while not stopped.done():
-        piece = asyncio.ensure_future(anext(pieces, None))
-        await asyncio.wait((piece, stopped), return_when=asyncio.FIRST_COMPLETED)
-        if not piece.done():
-            piece.cancel()
-            return
-        found = piece.result()
-        if found is None:
-            return
-        yield found
+            self.waiting.discard(self)
+            self.release()

@@ -209,8 +209,10 @@ def test_a_client_that_goes_away_hurts_no_one(limited):
 HALF_UPLOAD = request("POST", "/files?name=a.txt", b"new", content_length="9")
 
 
-@pytest.mark.parametrize(("stalled", "most"), [(STALLED["less than was said"], 4), (HALF_UPLOAD, 16)])
-def test_a_body_that_stalls_gives_way_to_one_more(stalled, most):
+@pytest.mark.parametrize(
+    ("stalled", "missing", "most"), [(STALLED["less than was said"], 100 - len(RECASE), 4), (HALF_UPLOAD, 6, 16)]
+)
+def test_a_body_that_stalls_gives_way_to_one_more(stalled, missing, most):
     with serving("--max-requests", 4) as service, contextlib.ExitStack() as stack:
         connections = [stack.enter_context(service.connect()) for _ in range(most + 1)]
         for connection in connections:
@@ -219,6 +221,8 @@ def test_a_body_that_stalls_gives_way_to_one_more(stalled, most):
         answer = read_answer(connections[0])
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         assert service.ask("POST", "/files?name=a.txt", b"new york\n").body == b"New York\n"
+        connections[0].sendall(b" " * missing + request("POST", "/recase", RECASE, "application/json"))
+        assert read_answer(connections[0]).json == {"text": "New York"}
 
 
 def test_a_body_that_stalls_gives_its_memory_to_others():

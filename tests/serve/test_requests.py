@@ -264,6 +264,9 @@ def test_the_description_has_each_route_and_each_option(service):
     assert {"text", "lines", "model", "nbest", "confidence", "words", "sentence_case", "input_case"} <= set(fields)
     assert fields["model"]["enum"] == ["en", "several"]
     assert not {"abbreviations", "engine", "align_words"} & set(fields)
+    answers = description["paths"]["/recase"]["post"]["responses"]
+    assert {"200", *description["components"]["responses"]} == set(answers)
+    assert answers["413"] == {"$ref": "#/components/responses/413"}
 
 
 def test_pages_load_nothing_from_other_hosts(service):

@@ -28,7 +28,7 @@ function section(route, name, method, schemas) {
 }
 
 const { paths, components } = await (await fetch("openapi.json")).json();
-main.append(table(Object.entries(paths["/recase"].post.responses).slice(1).map(([status, { description }]) => [status, description])));
+main.append(table(Object.entries(components.responses).map(([status, { description }]) => [status, description])));
 for (const [route, methods] of Object.entries(paths)) {
   for (const [name, method] of Object.entries(methods)) main.append(section(route, name, method, components.schemas));
 }

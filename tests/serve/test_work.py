@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 
 from capfst.exceptions import CorpusError
-from capfst.serve.batching import BATCH, Batches
+from capfst.serve.work import BATCH, Batches
 
 
 def run(texts, recase, key=lambda text: None):

@@ -1,4 +1,4 @@
-"""Texts that wait at the same time are recased by one call.
+"""Work in threads: it ends when nobody waits for it, and texts that wait at the same time are recased by one call.
 
 A call for sixteen short texts takes 1.5 times as long as for one. So texts with the same options go into a queue, which
 is emptied by one call after the other: those that arrive during a call are the next one. When the service is idle, a
@@ -12,29 +12,49 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from capfst.serve.answers import RefusedError
-from capfst.serve.deadline import Deadline
+from capfst.system.stopping import StoppedError, check, stoppable
 
+Result = TypeVar("Result")
 Recase = Callable[[list[str]], list[str]]
 
 BATCH = 1 << 16  # characters of a call
 
 
-def _results(recase: Recase, texts: list[str], deadline: Deadline) -> list[Any]:
+def in_time(call: Callable[[], Result], seconds: float, is_gone: Callable[[], bool]) -> Callable[[], Result]:
+    """Return a call, to be made in a thread, that ends with RefusedError when its time, which begins now, is over, or
+    when all its clients have gone away."""
+    end = time.monotonic() + seconds
+
+    def is_over() -> bool:
+        return time.monotonic() > end or is_gone()
+
+    def made() -> Result:
+        try:
+            with stoppable(is_over):
+                check()
+                return call()
+        except StoppedError as error:
+            why = f"this takes more than {seconds:g} s. Send less at once."
+            raise RefusedError(503, why if is_over() else "the service is stopping.") from error
+
+    return made
+
+
+def _results(recase: Recase, texts: list[str]) -> list[Any]:
     """Return the recased texts; for those that cannot be recased, which do not harm the others, their errors."""
     try:
-        return deadline.keep(partial(recase, texts))
-    except RefusedError as error:  # the time is over
-        return [error] * len(texts)
+        return recase(texts)
     except Exception as error:  # the text's client gets it
         if len(texts) == 1:
             return [error]
-        return [result for text in texts for result in _results(recase, [text], deadline)]
+        return [result for text in texts for result in _results(recase, [text])]
 
 
 class _Text(NamedTuple):
@@ -83,12 +103,15 @@ class Batches:
             return
         batch, self._waiting[key] = waiting[:n], waiting[n:]
         self._on_batch(n)
-        deadline = Deadline(self._seconds, lambda: all(each.is_gone() for each in batch))
-        texts = [each.text for each in batch]
-        call = asyncio.get_running_loop().run_in_executor(self._pool, _results, recase, texts, deadline)
+        call = in_time(
+            partial(_results, recase, [each.text for each in batch]),
+            self._seconds,
+            lambda: all(each.is_gone() for each in batch),
+        )
 
         def finish(done: asyncio.Future[list[Any]]) -> None:
-            for each, result in zip(batch, done.result(), strict=True):
+            error = done.exception()  # for all: the time is over
+            for each, result in zip(batch, [error] * n if error else done.result(), strict=True):
                 if each.future.done():
                     continue
                 if isinstance(result, Exception):
@@ -97,4 +120,4 @@ class Batches:
                     each.future.set_result(result)
             self._run(key, recase)
 
-        call.add_done_callback(finish)
+        asyncio.get_running_loop().run_in_executor(self._pool, call).add_done_callback(finish)
