@@ -337,7 +337,10 @@ class Pipeline:
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
-        given = None if found is None else found.shapes
+        given = None
+        if found is not None:
+            given = np.full(len(words.starts), AS_FORM, np.uint8)
+            given[found.fixed["word"]] = found.fixed["shape"]
         if n_given:
             before = shapes_before(buf, words, self.loaded.pretokenized, n_given)
             given = before if given is None else np.where(before == AS_FORM, given, before)

@@ -14,6 +14,7 @@ from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, i64
+from capfst.text.strings import Strings
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     CLASS,
@@ -104,10 +105,16 @@ def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 
 
 @kernel
-def _shapes(data: U8Array, offsets: I64Array, info: U8Array, out: U8Array) -> None:
-    out[0] = Shape.CASELESS
-    for label in range(1, len(offsets) - 1):
-        out[label] = shape_of(data, offsets[label], offsets[label + 1], info)
+def _shapes(strings: Strings, info: U8Array, out: U8Array) -> None:
+    for k in range(out.size):
+        out[k] = shape_of(strings.data, strings.offsets[k], strings.offsets[k + 1], info)
+
+
+def shapes_of(strings: Strings) -> npt.NDArray[np.uint8]:
+    """Return the shape of each string by its letters."""
+    out = np.empty(len(strings.offsets) - 1, np.uint8)
+    _shapes(strings, INFO, out)
+    return out
 
 
 @kernel
@@ -135,8 +142,8 @@ def _reshape(
 def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
     """Return the shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
     CASELESS."""
-    out = np.empty(len(symbols), np.uint8)
-    _shapes(symbols.data, symbols.offsets, INFO, out)
+    out = shapes_of(symbols.strings)
+    out[0] = Shape.CASELESS
     if len(symbols.language.raisings):
         size = GROWTH * GROWTH * int(np.diff(symbols.offsets).max())
         _reshape(
