@@ -31,7 +31,7 @@ from capfst.casing.written import (
     has_become_title,
     has_capital,
     has_lost_contrast,
-    keep_written,
+    kept,
     shapes_before,
     written_evidence,
 )
@@ -368,7 +368,9 @@ class Pipeline:
             written = self._written(buf, words, style, n_given)
             costs = self._context_costs(buf, words, include_pruned, given, written, n_given)
             if self.input_case == "keep":
-                costs = keep_written(buf, words, self.loaded.model.symbols, self.loaded.pretokenized, costs)
+                found, keeps_capital = kept(buf, words, self.loaded.pretokenized)
+                costs = add_user_words(costs, words, found, self.loaded.model.symbols, include_pruned, False)
+                costs = costs._replace(keeps_capital=keeps_capital)
             return costs
         from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
 

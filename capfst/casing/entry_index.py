@@ -11,16 +11,16 @@ Speed: most words of a text begin no entry, which the labels of the word and the
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import has_sigma, shape_of
 from capfst.casing.transducer import is_joined
-from capfst.casing.types import Words
+from capfst.casing.types import ListedArray, Words
 from capfst.kernels import copy_bytes, inner, kernel, prefetch, put_eight
-from capfst.kernels.types import Array, I64Array, Record, U8Array, U64Array, i64, u64
+from capfst.kernels.types import Array, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.hashing import PRIME, hash_pair
 from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
@@ -33,15 +33,6 @@ _WORD, _PHRASE = 2, 1
 _AHEAD = 16  # words
 _BLANK, _HYPHEN = ord(" "), ord("-")
 
-LISTED = np.dtype(
-    [("word", "i8"), ("start", "i8"), ("end", "i8"), ("weight", "f4"), ("n", "i4"), ("shape", "u1")], align=True
-)
-"""A word of a text in the casing of an entry, which is start … end − 1 of `Found.text`, and the Shape of that. n: of
-the first word of an entry: the number of its words. weight: of the entry, in nats, or FIXED."""
-ListedArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(LISTED)]
-Listed: TypeAlias = Annotated[Any, Record(LISTED)]
-
-
 ENTRY = np.dtype([("start", "i8"), ("weight", "f8"), ("following", "i4"), ("is_word", "?")], align=True)
 """An entry. start: of its casing; also in the record after the last. weight: in nats, or FIXED. following: the next
 entry of the same words in another casing, or −1. is_word: whether it is one word in lower case."""
@@ -50,14 +41,6 @@ SLOT = np.dtype([("key", "u8"), ("entry", "i4"), ("is_fixed", "?"), ("continues"
 """key: of a run with which entries begin; 0 in an empty slot. entry: the first entry that is this run, or −1. is_fixed:
 whether it has no weight. continues: whether longer entries begin with the run."""
 SlotArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(SLOT)]
-
-
-class Found(NamedTuple):
-    """The entries in a text."""
-
-    text: U8Array  # the words in the casing of entries
-    fixed: ListedArray  # LISTED: the words in entries without a weight, in the order of the text
-    weighted: ListedArray  # LISTED: the words in the others, entry after entry
 
 
 class EntryIndex(NamedTuple):

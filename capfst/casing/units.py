@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.entry_index import LISTED, Found, ListedArray
 from capfst.casing.shapes import Shape, shape_of
-from capfst.casing.types import Words
+from capfst.casing.types import LISTED, Found, ListedArray, Words
 from capfst.kernels import copy_bytes, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.binary_search import lower_bound

@@ -19,11 +19,9 @@ from capfst.casing.entry_index import (
     ENTRY,
     FILTER_BITS,
     FIXED,
-    LISTED,
     SLOT,
     EntryArray,
     EntryIndex,
-    Found,
     Rules,
     find,
     insert,
@@ -31,7 +29,7 @@ from capfst.casing.entry_index import (
 )
 from capfst.casing.shapes import Shape, shapes_of
 from capfst.casing.transducer import Transducer
-from capfst.casing.types import Words
+from capfst.casing.types import LISTED, Found, Words
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
 from capfst.options import LISTS, MAX_WEIGHT, UserEntry

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.entry_index import Found, Listed, ListedArray
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
-from capfst.casing.types import CasingCosts, Copies, Words
-from capfst.casing.written import is_written
+from capfst.casing.types import CasingCosts, Copies, Found, Listed, ListedArray, Words
+from capfst.casing.written import form_of
 from capfst.context.casing_costs import prune
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel, prefetch
@@ -52,13 +51,7 @@ class _Costs(NamedTuple):
 @inner
 def _form_of(text: _Text, entry: Listed) -> i64:
     """Return which surface form of its word the casing of an entry is; −1 if it is none."""
-    i = i64(entry.word)
-    label, forms = i64(text.words.first_labels[i]), text.forms
-    for k in range(i64(text.words.n_forms[i])):
-        form, end = forms.offsets[label + k], forms.offsets[label + k + 1]
-        if is_written(text.entries, i64(entry.start), i64(entry.end), forms.data, form, end):
-            return k
-    return -1
+    return form_of(text.entries, i64(entry.start), i64(entry.end), text.words, i64(entry.word), text.forms)
 
 
 @inner
