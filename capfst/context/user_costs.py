@@ -162,26 +162,27 @@ def add_user_words(
     """
     n, is_weighted = len(words.starts), len(found.weighted) > 0
     restricts = restricts and costs.arc_costs is None and not include_pruned and not is_weighted
-    first_arcs = np.cumsum(words.n_forms, dtype=np.int64)
-    first_arcs -= words.n_forms
+    n_forms = words.n_forms[:0] if restricts else words.n_forms
+    first_arcs = np.cumsum(n_forms, dtype=np.int64)
+    first_arcs -= n_forms
     text = _Text(words, first_arcs, found.text, symbols.strings)
     shapes, arc_costs, options = costs.shapes, costs.arc_costs, costs.options
     if shapes is None:
         shapes = np.full(n, AS_FORM, np.uint8)
     if arc_costs is None:
-        arc_costs = np.zeros(0 if restricts else int(words.n_forms.sum()), np.float32)
+        arc_costs = np.zeros(int(n_forms.sum()), np.float32)
     if options is None:
         options = np.full((n if include_pruned or is_weighted else 0, N_SHAPES + 1), np.inf, np.float32)
         options[:, N_SHAPES] = 0
         if options.size:
-            has_form = words.n_forms > 0
+            has_form = n_forms > 0
             options[has_form, N_SHAPES] = arc_costs[first_arcs[has_form]]
     copies = Copies(found.text, np.full(n, -1), np.full(n, -1))
     changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends)
     if is_weighted:
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
         if prunes and not include_pruned:
-            prune(words.n_forms, arc_costs)
+            prune(n_forms, arc_costs)
         _weigh(text, found.weighted, costs.scale, given, changed)
     _fix(text, found.fixed, restricts, changed)
     return costs._replace(
