@@ -443,8 +443,8 @@ def write(
         labels = path.labels[words.n_forms > 0]
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
         size += int((copies.ends - copies.starts).sum()) if copies else 0
-    # For a lowercase word, and for that word in a shape.
-    scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
+    # For a lowercase word, that word in a shape, and the lowercase of this.
+    scratch = sparse((GROWTH + GROWTH**2 + GROWTH**3) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
     first = _NONE if keeps_capital is None else keeps_capital
