@@ -32,7 +32,7 @@ from capfst.casing.written import (
     has_become_title,
     has_capital,
     has_lost_contrast,
-    keep_written,
+    kept,
     shapes_before,
     written_evidence,
 )
@@ -338,7 +338,10 @@ class Pipeline:
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
-        given = None if found is None else found.shapes
+        given = None
+        if found is not None:
+            given = np.full(len(words.starts), AS_FORM, np.uint8)
+            given[found.fixed["word"]] = found.fixed["shape"]
         if n_given:
             before = shapes_before(buf, words, self.loaded.pretokenized, n_given)
             given = before if given is None else np.where(before == AS_FORM, given, before)
@@ -366,7 +369,9 @@ class Pipeline:
             written = self._written(buf, words, style, n_given)
             costs = self._context_costs(buf, words, include_pruned, given, written, n_given)
             if self.input_case == "keep":
-                costs = keep_written(buf, words, self.loaded.model.symbols, self.loaded.pretokenized, costs)
+                found, keeps_capital = kept(buf, words, self.loaded.pretokenized)
+                costs = add_user_words(costs, words, found, self.loaded.model.symbols, include_pruned, False)
+                costs = costs._replace(keeps_capital=keeps_capital)
             return costs
         from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
 

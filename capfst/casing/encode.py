@@ -11,52 +11,32 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import Words
+from capfst.casing.written import form_of
 from capfst.fst.symbols import Symbols
-from capfst.kernels import allocating, copy_bytes, kernel
+from capfst.kernels import copy_bytes, kernel
 from capfst.kernels.types import F64Array, I64Array, U8Array, U32Array, i64
-from capfst.text.tokenizer import NEWLINE, canonical
+from capfst.text.strings import Strings
+from capfst.text.tokenizer import COMPOUND, NEWLINE, canonical
 from capfst.text.unicode import INFO
 
 
-@allocating
-def _label(
-    buf: U8Array, words: Words, pretokenized: bool, data: U8Array, offsets: I64Array, unknown: i64, labels: U32Array
-) -> None:
+@kernel
+def _label(buf: U8Array, words: Words, forms: Strings, unknown: i64, labels: U32Array) -> None:
     """Fill in the label of each word as it is cased. unknown: the label of `<unk>`."""
-    starts, ends = words.starts, words.ends
-    longest = 8
-    for i in range(starts.size):
-        longest = max(longest, ends[i] - starts[i])
-    word = np.empty(longest, np.uint8)
-    for i in range(starts.size):
+    for i in range(words.starts.size):
         labels[i] = 0 if words.token_types[i] == NEWLINE else unknown
-        if words.n_forms[i] == 0:
-            continue
-        if pretokenized:
-            size = ends[i] - starts[i]
-            copy_bytes(buf, starts[i], size, word, 0)
-        else:
-            size = canonical(buf, starts[i], ends[i], words.token_types[i], word)
-        for label in range(words.first_labels[i], words.first_labels[i] + words.n_forms[i]):
-            start = offsets[label]
-            if offsets[label + 1] - start == size:
-                is_same = True
-                for k in range(size):
-                    if data[start + k] != word[k]:
-                        is_same = False
-                        break
-                if is_same:
-                    labels[i] = label
-                    break
+        if words.n_forms[i] != 0:
+            is_word = words.token_types[i] <= COMPOUND
+            form = form_of(buf, words.starts[i], words.ends[i], words, i, forms) if is_word else 0
+            if form >= 0:
+                labels[i] = words.first_labels[i] + form
 
 
-def labels(
-    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: int, pretokenized: bool
-) -> npt.NDArray[np.uint32]:
+def labels(buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: int) -> npt.NDArray[np.uint32]:
     """Return the labels of the words as they are cased: `unknown` for words that the vocabulary lacks, 0 for line
     ends."""
     labels = np.empty(len(words.token_types), np.uint32)
-    _label(buf, words, pretokenized, symbols.data, symbols.offsets, unknown, labels)
+    _label(buf, words, symbols.strings, unknown, labels)
     return labels
 
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from capfst.casing.types import Words
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
-from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, I32Array, I64Array, U8Array, i64
+from capfst.kernels import inner
+from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
 
@@ -39,7 +39,7 @@ _DOMAINS = (
     " com org net edu gov info"
 )
 
-_PERIOD, _SPACE, _NL = 46, 32, 10
+_PERIOD = 46
 _ENDING = ascii_set(".?!")
 _BEFORE = ascii_set("\t\n\v\f\r \"'([")
 _AFTER = ascii_set("\t\n\v\f\r \"'),.:;?!]")
@@ -124,101 +124,52 @@ def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
     )
 
 
-@kernel
-def spread(buf: U8Array, words: Words, candidates: I64Array, out: U8Array) -> i64:
-    """Write the words that may be glued, one per line, with spaces around the periods. Return the size."""
-    j = 0
-    for c in range(candidates.size):
-        i = candidates[c]
-        if words.token_types[i] == PROTECTED:
-            for k in range(words.starts[i], words.ends[i]):
-                if buf[k] == _PERIOD:
-                    out[j], out[j + 2] = _SPACE, _SPACE
-                    j += 1
-                out[j] = buf[k]
-                j += 1 + (buf[k] == _PERIOD)
-            out[j] = _NL
-            j += 1
-    return j
+def spread(buf: npt.NDArray[np.uint8], words: Words, candidates: npt.NDArray[np.int64]) -> bytes:
+    """Return the words that may be glued, one per line, with spaces around the periods."""
+    glued = candidates[words.token_types[candidates] == PROTECTED]
+    sizes = words.ends[glued] - words.starts[glued] + 1
+    line_ends = np.cumsum(sizes)
+    offsets = np.repeat(words.ends[glued] + 1 - line_ends, sizes) + np.arange(sizes.sum())
+    text = buf.take(offsets, mode="clip")
+    text[line_ends - 1] = ord("\n")
+    return text.tobytes().replace(b".", b" . ")
 
 
-@inner
-def _are_words(parts: Words, begin: i64, end: i64, bits: U8Array) -> bool:
-    """Return whether the parts begin … end − 1, of which every other is a period, are words rather than a name."""
-    for i in range(begin, end - 2, 2):
-        before, after = bits[parts.first_labels[i]], bits[parts.first_labels[i + 2]]
-        is_domain = after & DOMAIN != 0
-        begins = after & OFTEN != 0 and before & SMALL != 0 if is_domain else after & BEGINS != 0
-        is_sentence = before != 0 and begins
-        is_name = before & ABBREVIATION != 0 and after & NAME != 0 and not is_domain
-        if not (is_sentence or is_name):
-            return False
-    return True
-
-
-@kernel
-def _decide(words: Words, candidates: I64Array, parts: Words, bits: U8Array, splits: BoolArray) -> i64:
-    """Mark where sentences may begin after a mark without white space. Fill splits, bool[candidates]: whether a word is
-    to be replaced by its parts; return how many more words there are then."""
-    part, more = 0, 0
-    for c in range(candidates.size):
-        i, begin = candidates[c], part
-        splits[c] = False
-        if words.token_types[i] != PROTECTED:
-            words.may_begin[i] |= bits[words.first_labels[i]] & BEGINS != 0
-            continue
-        while parts.token_types[part] != NEWLINE:
-            part += 1
-        part += 1
-        if _are_words(parts, begin, part - 1, bits):
-            splits[c] = True
-            more += part - 2 - begin
-    return more
-
-
-@inner
-def _put(words: Words, i: i64, out: Words, n: i64) -> None:
-    out.starts[n], out.ends[n], out.token_types[n] = words.starts[i], words.ends[i], words.token_types[i]
-    out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
-    out.may_begin[n], out.begin_odds[n] = words.may_begin[i], words.begin_odds[i]
-
-
-@kernel
-def _separate(words: Words, candidates: I64Array, splits: BoolArray, parts: Words, out: Words) -> None:
-    """Fill `out` with the words, some of which are replaced by their parts."""
-    n, part, i = 0, 0, 0
-    for c in range(candidates.size):
-        if words.token_types[candidates[c]] != PROTECTED:
-            continue
-        begin = part
-        while parts.token_types[part] != NEWLINE:
-            part += 1
-        part += 1
-        if splits[c]:
-            while i < candidates[c]:
-                _put(words, i, out, n)
-                i, n = i + 1, n + 1
-            start = words.starts[i]
-            for k in range(begin, part - 1):
-                _put(parts, k, out, n)
-                size = parts.ends[k] - parts.starts[k]
-                out.starts[n], out.ends[n] = start, start + size
-                out.may_begin[n] = words.may_begin[i] if k == begin else (k - begin) & 1 == 0
-                start += size
-                n += 1
-            i += 1
-    while i < words.starts.size:
-        _put(words, i, out, n)
-        i, n = i + 1, n + 1
+def _are_words(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Return whether a period between words with these bits is between words, rather than in a name."""
+    is_domain = after & DOMAIN != 0
+    often_begins = (after & OFTEN != 0) & (before & SMALL != 0)
+    is_sentence = (before != 0) & np.where(is_domain, often_begins, after & BEGINS != 0)
+    return is_sentence | (before & ABBREVIATION != 0) & (after & NAME != 0) & ~is_domain
 
 
 def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits: npt.NDArray[np.uint8]) -> Words:
     """Return the words, those that are glued replaced by their parts, and mark where sentences may begin after a mark
     without white space. candidates: the words that may be glued. parts: the words of `spread`. bits: as from `glue`."""
-    splits = np.empty(len(candidates), np.bool_)
-    more = _decide(words, candidates, parts, bits, splits)
-    if not more:
+    is_glued = words.token_types[candidates] == PROTECTED
+    glued, unspaced = candidates[is_glued], candidates[~is_glued]
+    words.may_begin[unspaced] |= bits[words.first_labels[unspaced]] & BEGINS != 0
+
+    line_ends = np.flatnonzero(parts.token_types == NEWLINE)
+    line_starts = np.append(0, line_ends + 1)[:-1]
+    line = np.repeat(np.arange(len(glued)), line_ends + 1 - line_starts)
+    place = np.arange(len(line)) - line_starts[line]  # of a part: every other one is a period
+    before = np.flatnonzero((place % 2 == 0) & (place + 2 < (line_ends - line_starts)[line]))
+    bits = bits[parts.first_labels]
+    splits = np.ones(len(glued), np.bool_)
+    splits[line[before[~_are_words(bits[before], bits[before + 2])]]] = False
+    if not splits.any():
         return words
-    out = Words._make(np.empty(len(words.starts) + more, a.dtype) for a in words)
-    _separate(words, candidates, splits, parts, out)
-    return out
+
+    shift = (
+        words.starts[glued][line] - parts.starts[line_starts][line] - place
+    )  # a space before each part but the first
+    may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
+    parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
+    counts = np.ones(len(words.starts), np.int64)
+    counts[glued[splits]] = (line_ends - line_starts)[splits]
+    out = [np.repeat(of_words, counts) for of_words in words]
+    chosen = splits[line] & (parts.token_types != NEWLINE)
+    for of_out, of_parts in zip(out, [of_parts[chosen] for of_parts in parts], strict=True):
+        of_out[np.repeat(counts > 1, counts)] = of_parts
+    return Words._make(out)

@@ -14,23 +14,17 @@ from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, i64
+from capfst.text.strings import Strings, is_same
 from capfst.text.unicode import (
-    CAPITAL_SIGMA,
     CLASS,
-    FINAL_SIGMA,
     GROWTH,
     INFO,
     IS_CASED,
     IS_UPPER,
     LETTER,
-    WIDTH,
-    Lowering,
     decode,
-    find_sequence,
     is_alphanumeric,
-    is_final_sigma,
     lower_into,
-    mapped,
 )
 
 
@@ -104,10 +98,16 @@ def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 
 
 @kernel
-def _shapes(data: U8Array, offsets: I64Array, info: U8Array, out: U8Array) -> None:
-    out[0] = Shape.CASELESS
-    for label in range(1, len(offsets) - 1):
-        out[label] = shape_of(data, offsets[label], offsets[label + 1], info)
+def _shapes(strings: Strings, info: U8Array, out: U8Array) -> None:
+    for k in range(out.size):
+        out[k] = shape_of(strings.data, strings.offsets[k], strings.offsets[k + 1], info)
+
+
+def shapes_of(strings: Strings) -> npt.NDArray[np.uint8]:
+    """Return the shape of each string by its letters."""
+    out = np.empty(len(strings.offsets) - 1, np.uint8)
+    _shapes(strings, INFO, out)
+    return out
 
 
 @kernel
@@ -122,12 +122,8 @@ def _reshape(
         start, size = offsets[label], offsets[label + 1] - offsets[label]
         for shape in (Shape.CAPITALIZED, Shape.UPPER):
             end = lower_into(data, start, start + size, start, start + size, word, 0, spelling.info, spelling.lowering)
-            is_same = spell(word, 0, end, shape, scratch, spelling) == size
-            k = 0
-            while is_same and k < size:
-                is_same = word[k] == data[start + k]
-                k += 1
-            if is_same:
+            end = spell(word, 0, end, shape, scratch, spelling)
+            if is_same(word, 0, end, data, start, start + size):
                 out[label] = shape
                 break
 
@@ -135,13 +131,13 @@ def _reshape(
 def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
     """Return the shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
     CASELESS."""
-    out = np.empty(len(symbols), np.uint8)
-    _shapes(symbols.data, symbols.offsets, INFO, out)
+    out = shapes_of(symbols.strings)
+    out[0] = Shape.CASELESS
     if len(symbols.language.raisings):
         size = GROWTH * GROWTH * int(np.diff(symbols.offsets).max())
         _reshape(
             symbols.data, symbols.offsets, spelling_of(symbols.language), out,
-            np.empty(size, np.uint8), np.empty(2 * size, np.uint8),
+            np.empty(size, np.uint8), np.empty((2 + GROWTH) * size, np.uint8),
         )  # fmt: skip
     return out
 
@@ -157,56 +153,28 @@ def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
 
 @outlined
 @inner
-def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info: U8Array, lowering: Lowering) -> bool:
-    """Return whether the lowercase of out[start:end] is word[:size]."""
-    i, k = start, 0
-    while i < end:
-        row, after = find_sequence(out, i, end, lowering.sequences, 0)
-        if row >= 0:
-            for column in range(WIDTH, 2 * WIDTH):
-                wanted = i64(lowering.sequences[row, column])
-                if wanted == 0:
-                    break
-                if k == size:
-                    return False
-                small, k = decode(word, k, size)
-                if small != wanted:
-                    return False
-        else:
-            code, after = decode(out, i, end)
-            wanted = mapped(lowering.table, code)
-            if code == CAPITAL_SIGMA and is_final_sigma(out, i, after, start, end, info):
-                wanted = i64(FINAL_SIGMA)
-            if k == size:
-                return False
-            small, k = decode(word, k, size)
-            if small != wanted:
-                return False
-        i = after
-    return k == size
-
-
-@outlined
-@inner
 def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Write the lowercase word out[start:end] in a shape, in place. Return its new end.
 
     The lowercase of the result, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
     lowercase, and the whole word does if a sigma or an accent would change. LOWER, CASELESS and AS_FORM change nothing.
-    `scratch` is working memory for the lowercase word and the result, which is at most 3/2 as long, or GROWTH times as
-    long in a language with its own rules.
+    `scratch` is working memory for the lowercase word, the result, which is at most GROWTH times as long, and the
+    lowercase of that.
     """
     if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
         return end
     size = end - start
     copy_bytes(out, start, size, scratch, 0)
     if shape == Shape.MIXED:
-        scratch_end = put_mixed(scratch, size, scratch, size, spelling)
+        spelled = put_mixed(scratch, size, scratch, size, spelling)
     else:
         first = 0
         capitals = size if shape == Shape.UPPER else first
-        scratch_end = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
-    if not _restores(scratch, size, scratch_end, scratch, size, spelling.info, spelling.lowering):
+        spelled = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
+    lowered = lower_into(
+        scratch, size, spelled, size, spelled, scratch, spelled, spelling.info, spelling.lowering
+    )  # fmt: skip
+    if not is_same(scratch, spelled, lowered, scratch, 0, size):
         return end
-    copy_bytes(scratch, size, scratch_end - size, out, start)
-    return start + scratch_end - size
+    copy_bytes(scratch, size, spelled - size, out, start)
+    return start + spelled - size

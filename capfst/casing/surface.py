@@ -43,6 +43,7 @@ from capfst.text.unicode import (
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
+_SMALL_I = ord("i")
 _NO_SHAPES = np.empty(0, np.uint8)
 _NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -55,6 +56,12 @@ def _copy(text: U8Array, start: i64, end: i64, out: U8Array, j: i64) -> i64:
     return j + end - start
 
 
+@inner
+def _has_dot(text: U8Array, i: i64, end: i64) -> bool:
+    """Return whether text[i:end] begins with a dot above (U+0307)."""
+    return i + 1 < end and text[i] == 0xCC and text[i + 1] == 0x87
+
+
 @outlined
 @inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
@@ -62,7 +69,7 @@ def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     end."""
     i = end = word
     while i < j:
-        if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
+        if out[i] == 73 and _has_dot(out, i + 1, j):
             out[end], out[end + 1] = 0xC4, 0xB0
             end += 2
             i += 3
@@ -81,46 +88,13 @@ def _has_dotted(buf: U8Array, start: i64, end: i64) -> bool:
     return False
 
 
-@inner
-def _next_dotted(text: U8Array, i: i64, end: i64) -> i64:
-    """Return the offset of the next İ, or i or I with a dot above; `end` if there is none."""
-    while i < end and not (
-        (i + 1 < end and text[i] == 0xC4 and text[i + 1] == 0xB0)
-        or (i + 2 < end and text[i] | 32 == 105 and text[i + 1] == 0xCC and text[i + 2] == 0x87)
-    ):
-        i += 1
-    return i
-
-
-@outlined
-@inner
-def _keep_dotted(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64) -> i64:
-    """Write İ again in out[word:j] where the token buf[start:end] has it and its lowercase, i and a dot above, has been
-    written, because that dot is visible. Return the new end."""
-    i, k, after = start, word, word
-    while k < j:
-        dotted = _next_dotted(out, k, j)
-        after = _copy(out, k, dotted, out, after)
-        if dotted == j:
-            break
-        i = _next_dotted(buf, i, end)
-        is_composed = out[dotted] == 0xC4
-        k = dotted + (2 if is_composed else 3)
-        if i < end and buf[i] == 0xC4 and out[dotted] == 105:
-            out[after], out[after + 1] = 0xC4, 0xB0
-            after += 2
-        else:
-            after = _copy(out, dotted, k, out, after)
-        i += 2 if i < end and buf[i] == 0xC4 else 3
-    return after
-
-
 @outlined
 @inner
 def _put_dots(
-    buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, is_dotted: bool
+    buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, keeps: bool, is_dotted: bool
 ) -> i64:
-    """Write İ instead of I in out[word:j] where the token buf[start:end] has İ, or, if is_dotted, i. Return the new
+    """Write İ in out[word:j] where the token buf[start:end] has it instead of its lowercase, i and a dot above, because
+    that dot is visible. keeps: also instead of I. is_dotted: instead of I also where the token has i. Return the new
     end. `scratch` as for `spell`."""
     size = _copy(out, word, j, scratch, 0)
     i, k = start, 0
@@ -130,8 +104,15 @@ def _put_dots(
         of_token = 0
         if i < end:
             of_token, i = decode(buf, i, end)
-        has_dot = of_token == DOTTED_CAPITAL_I or (is_dotted and of_token == 105)
-        j = encode(DOTTED_CAPITAL_I if code == 73 and has_dot else code, out, j)
+        if of_token == DOTTED_CAPITAL_I and code | 32 == _SMALL_I and _has_dot(scratch, k, size):
+            code, k = DOTTED_CAPITAL_I, k + 2
+        elif code == DOTTED_CAPITAL_I and _has_dot(buf, i, end):
+            i += 2
+        elif code == _SMALL_I - 32 and (
+            (keeps and of_token == DOTTED_CAPITAL_I) or (is_dotted and of_token == _SMALL_I)
+        ):
+            code = DOTTED_CAPITAL_I
+        j = encode(code, out, j)
     return j
 
 
@@ -257,28 +238,18 @@ def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
 
 
 @inner
-def _is_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering) -> tuple[bool, bool]:
-    """Return whether text[start:end] is plain ASCII, and whether it has this shape, which is not MIXED; both False at
-    the end of the text. The irregular letter of the Lowering is never plain."""
+def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering, out: U8Array, j: i64) -> i64:
+    """Write text[start:end], if it is plain ASCII, in this shape, which is not MIXED, at out[j:], and up to 7 more
+    bytes. Return the offset after it; −1 if it is not, or at the end of the text. The irregular letter of the Lowering
+    is never plain."""
     if end + 8 > text.size:
-        return False, False
-    differ, plain = u64(0), True
+        return -1
     begun = False
     for i in range(start, end, 8):
         part = get_eight(text, i) & ~u64(0) >> u64(max(0, 64 - 8 * (end - i)))
-        plain = plain and is_plain(part | CASE_BITS, lowering.irregular | CASE_BITS, lowering.not_plain)
-        spelled, begun = _spell_eight(part, how, begun)
-        differ |= spelled ^ part
-    return plain, differ == u64(0)
-
-
-@inner
-def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, out: U8Array, j: i64) -> i64:
-    """Write ASCII text[start:end] in a shape other than MIXED at out[j:], and up to 7 more bytes. Return the offset
-    after it."""
-    begun = False
-    for i in range(start, end, 8):
-        part, begun = _spell_eight(get_eight(text, i) & _ASCII, how, begun)
+        if not is_plain(part | CASE_BITS, lowering.irregular | CASE_BITS, lowering.not_plain):
+            return -1
+        part, begun = _spell_eight(part, how, begun)
         put_eight(out, j + i - start, part)
     return j + end - start
 
@@ -359,12 +330,10 @@ def _write(
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
             if by_letter and not is_first and not is_dotted and not (spelling.respells and label != 0):
-                is_plain_ascii, is_same = _is_spelled(buf, start, end, shapes[i], lowering)
-                if is_plain_ascii and is_same:
-                    continue
-                if is_plain_ascii:
-                    j = _put_spelled(buf, start, end, shapes[i], out, _copy(buf, n_copied, start, out, j))
-                    n_copied = end
+                j, n_copied = _copy(buf, n_copied, start, out, j), start
+                after = _put_spelled(buf, start, end, shapes[i], lowering, out, j)
+                if after >= 0:
+                    j, n_copied = after, end
                     continue
         elif form_end - form == end - start and label != 0 and not is_first and not is_dotted:
             is_changed, in_more_than_case = _changes(buf, start, end, data, form)
@@ -405,10 +374,8 @@ def _write(
                 )
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
-        if _has_dotted(buf, start, end):
-            j = _keep_dotted(buf, start, end, out, written, j)
-        if is_dotted or (dotted.size > 0 and _has_dotted(buf, start, end)):
-            j = _put_dots(buf, start, end, out, written, j, scratch, is_dotted)
+        if is_dotted or _has_dotted(buf, start, end):
+            j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted)
     return _copy(buf, n_copied, size, out, j)
 
 
@@ -443,8 +410,8 @@ def write(
         labels = path.labels[words.n_forms > 0]
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
         size += int((copies.ends - copies.starts).sum()) if copies else 0
-    # For a lowercase word, and for that word in a shape.
-    scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
+    # For a lowercase word, that word in a shape, and the lowercase of this.
+    scratch = sparse((GROWTH + GROWTH**2 + GROWTH**3) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
     first = _NONE if keeps_capital is None else keeps_capital

@@ -266,9 +266,7 @@ class Transducer:
         words, candidates = self._match(buf)
         if not candidates.size or self._glue is None:
             return words
-        size = int((words.ends[candidates] - words.starts[candidates]).sum())
-        text = np.empty(3 * size + candidates.size, np.uint8)
-        parts = self._match(text[: spread(buf, words, candidates, text)])[0]
+        parts = self._match(np.frombuffer(spread(buf, words, candidates), np.uint8))[0]
         return separate(words, candidates, parts, self.bits)
 
     def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, npt.NDArray[np.int64]]:

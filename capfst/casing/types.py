@@ -6,12 +6,12 @@ the search. n is the number of words, line ends included; −ln is the negative 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels.types import BoolArray, F32Array, I64Array, U8Array, U32Array
+from capfst.kernels.types import Array, BoolArray, F32Array, I64Array, Record, U8Array, U32Array
 
 
 class Words(NamedTuple):
@@ -38,6 +38,23 @@ class Copies(NamedTuple):
     text: U8Array  # UTF-8 of the other text
     starts: I64Array  # [n]: byte offsets in it; −1 for words without a copy
     ends: I64Array  # [n]: byte offsets in it
+
+
+LISTED = np.dtype(
+    [("word", "i8"), ("start", "i8"), ("end", "i8"), ("weight", "f4"), ("n", "i4"), ("shape", "u1")], align=True
+)
+"""A word of a text in the casing of an entry, which is start … end − 1 of `Found.text`, and the Shape of that. n: of
+the first word of an entry: the number of its words. weight: of the entry, in nats, or FIXED."""
+ListedArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(LISTED)]
+Listed: TypeAlias = Annotated[Any, Record(LISTED)]
+
+
+class Found(NamedTuple):
+    """The entries in a text."""
+
+    text: U8Array  # the words in the casing of entries
+    fixed: ListedArray  # LISTED: the words in entries without a weight, in the order of the text
+    weighted: ListedArray  # LISTED: the words in the others, entry after entry
 
 
 class CasingCosts(NamedTuple):

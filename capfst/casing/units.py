@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.entry_index import LISTED, Found, ListedArray
 from capfst.casing.shapes import Shape, shape_of
-from capfst.casing.types import Words
+from capfst.casing.types import LISTED, Found, ListedArray, Words
 from capfst.kernels import copy_bytes, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.binary_search import lower_bound
@@ -151,7 +150,7 @@ def _find(
         size += unit - start + symbol_end - symbol
         copy_bytes(buf, last, end - last, text, size)
         size += end - last
-        listed[n].end = size
+        listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, info)
         n += 1
     return n, size
 
@@ -202,4 +201,4 @@ class Units:
             buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.units, self.abbreviations,
             _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
         )  # fmt: skip
-        return Found.of(text[:size], listed[:n_units], listed[:0], n) if n_units else None
+        return Found(text[:size], listed[:n_units], listed[:0]) if n_units else None

@@ -16,40 +16,34 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.entry_index import (
-    BLOCK,
-    CANDIDATE,
     ENTRY,
     FILTER_BITS,
     FIXED,
-    LISTED,
-    MATCH,
-    MOST_CASINGS,
-    PIECE,
     SLOT,
     EntryArray,
     EntryIndex,
-    Found,
-    PieceArray,
     Rules,
-    Writing,
     find,
     insert,
-    mark_first,
-    split,
-    write,
+    spell,
 )
-from capfst.casing.shapes import Shape
+from capfst.casing.shapes import Shape, shapes_of
 from capfst.casing.transducer import Transducer
-from capfst.casing.types import Words
+from capfst.casing.types import LISTED, Found, Words
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
 from capfst.options import LISTS, MAX_WEIGHT, UserEntry
 from capfst.system.sparse import sparse
 from capfst.text.facts import folder
-from capfst.text.unicode import GROWTH, INFO, lower, lower_bytes
+from capfst.text.restoring import unchanged
+from capfst.text.strings import Strings
+from capfst.text.tokenizer import NEWLINE, WORD
+from capfst.text.unicode import GROWTH, Lowering, lower, lower_bytes
 
+MOST_CASINGS = 10
+"""Entries with the same words. Wherever these are in a text, the costs of each are compared."""
 _QUOTE, _RIGHT_QUOTE = "'", "’"
-_SLOTS = 1.6  # per piece
+_SLOTS = 1.4  # per word
 
 
 class _Entry(NamedTuple):
@@ -87,29 +81,26 @@ class UserWords:
         self.has_weights = bool((self.index.entries["weight"] < FIXED).any())
 
     def _indexed(self, given: list[_Entry]) -> EntryIndex:
-        symbols = self.transducer.symbols
         data = "".join(f"{entry.text}\n" for entry in given).encode()
         text, small = (np.frombuffer(each, np.uint8) for each in (data, lower_bytes(data, self.lowering)))
-        in_lower_case = self.transducer.words(small)
-        entries, pieces = _pieces(text, self.transducer.words(text), len(given))
-        small_entries, small_pieces = _pieces(small, in_lower_case, len(given))
-        for k in np.flatnonzero(entries["piece"] != small_entries["piece"])[:1]:
-            raise given[k - 1].error("its words differ from those of its lowercase. Remove it.")
-        pieces["kind"] = small_pieces["kind"]
-        entries["weight"] = [entry.weight for entry in given] + [FIXED]
-        longest = int((pieces["end"] - pieces["start"]).max(initial=1))
-        _check_case(entries["shapes"], given)
+        words, in_lower_case = self.transducer.words(text), self.transducer.words(small)
+        ends, others = (np.flatnonzero(each.token_types == NEWLINE) for each in (in_lower_case, words))
+        casings, _ = _runs(text, words, unchanged())
+        _check_case(casings, given)
+        for k in np.flatnonzero(ends != others)[:1]:
+            raise given[k].error("its words differ from those of its lowercase. Remove it.")
+        runs, of_words = _runs(small, in_lower_case, self.lowering)
+        entries, slots = np.zeros(len(given) + 1, ENTRY), np.zeros(int(_SLOTS * (len(of_words) - len(given))) + 1, SLOT)
+        entries["start"], entries["following"], slots["entry"] = casings.offsets, -1, -1
+        entries["weight"] = [*(entry.weight for entry in given), FIXED]
+        entries["is_word"][:-1] = (np.diff(ends, prepend=-1) == 2) & (in_lower_case.token_types[ends - 1] == WORD)
         index = EntryIndex(
-            text, entries, pieces, np.zeros(int(_SLOTS * len(pieces)) + 1, SLOT), np.zeros(len(symbols), np.uint8),
-            np.zeros(1 << (FILTER_BITS - 6), np.uint64), longest,
+            np.zeros(len(self.transducer.symbols), np.uint8), np.zeros(1 << (FILTER_BITS - 6), np.uint64), slots,
+            entries, casings.data, int(np.diff(runs.offsets).max(initial=1)),
         )  # fmt: skip
-        one, other = insert(index, self._rules(longest))
-        if one == other >= 0:
-            problem = f"{given[one].text!r} is listed in more than {MOST_CASINGS} casings. Remove some."
-            raise OptionError(str(given[one].error(problem)))
-        if other >= 0:
-            raise _contradiction(given[one], given[other])
-        mark_first(in_lower_case, index)
+        firsts = np.empty(len(given), np.int64)
+        insert(in_lower_case, of_words, index, firsts)
+        _chain(firsts, casings, entries, given)
         return index
 
     @property
@@ -122,34 +113,45 @@ class UserWords:
         """A hash of the entries and their weights."""
         import hashlib  # noqa: PLC0415  (it takes its time to load)
 
-        return hashlib.sha256(self.index.text.tobytes() + self.index.entries["weight"].tobytes()).hexdigest()
-
-    def _rules(self, longest: int) -> Rules:
-        """Return the rules, with working memory for pieces of at most `longest` bytes."""
-        size = GROWTH * longest + 8
-        return Rules(INFO, self.lowering, np.empty(size, np.uint8), np.empty((2, size // 8 + 1), np.uint64))
+        return hashlib.sha256(bytes(self.index.casings) + bytes(self.index.entries)).hexdigest()
 
     def find(self, buf: npt.NDArray[np.uint8], words: Words) -> Found | None:
-        """Return the entries in a text, whose words may be changed (`write`); None if there are none."""
-        n, index, rules = len(words.starts), self.index, self._rules(GROWTH * self.index.longest)
-        fixed, weighted = sparse(n, MATCH), sparse(n if self.has_weights else 1, MATCH)
-        n_fixed, n_weighted = find(buf, words, index, rules, np.empty(BLOCK, CANDIDATE), fixed, weighted)
-        if n_fixed + n_weighted == 0:
-            return None
-
-        most = MOST_CASINGS if self.has_weights else 1
+        """Return the entries in a text, whose words may be changed (`_list_all`); None if there are none."""
+        n, most = len(words.starts), MOST_CASINGS if self.has_weights else 1
         text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
-        found = Writing(sparse(n, LISTED), text), Writing(sparse(most * n, LISTED), text)
-        n_fixed, size = write(buf, words, index, rules, fixed[:n_fixed], found[0], 0)
-        n_weighted, size = write(buf, words, index, rules, weighted[:n_weighted], found[1], size)
-        return Found.of(text[:size], found[0].listed[:n_fixed], found[1].listed[:n_weighted], n)
+        fixed, weighted = sparse(n, LISTED), sparse(most * n, LISTED)
+        rules = Rules.of(self.lowering, self.index.longest)
+        n_fixed, n_weighted, size = find(buf, words, self.index, rules, fixed, weighted, text)
+        return Found(text[:size], fixed[:n_fixed], weighted[:n_weighted]) if n_fixed + n_weighted else None
 
 
-def _pieces(buf: npt.NDArray[np.uint8], words: Words, n: int) -> tuple[EntryArray, PieceArray]:
-    """Return the n entries, which are the lines of a text, and their pieces."""
-    entries, pieces = np.zeros(n + 1, ENTRY), np.empty(buf.size, PIECE)
-    n_pieces = split(buf, words, entries, pieces, INFO)
-    return entries, pieces[:n_pieces].copy()
+def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.uint64]]:
+    """Return the runs of the lines of a text, and uint64[words], the keys of the runs up to each word."""
+    n = len(words.starts)
+    text, keys = np.empty(GROWTH * buf.size + n + 8, np.uint8), np.empty(n, np.uint64)
+    offsets = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE), np.int64)
+    spell(buf, words, Rules.of(lowering, 0), text, offsets, keys)
+    return Strings(text[: offsets[-1]].copy(), offsets), keys
+
+
+def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: EntryArray, given: list[_Entry]) -> None:
+    """Link the entries with the same words in other casings. firsts: of each entry, the first one of these.
+
+    An entry that is repeated in the same casing counts once, with the greatest of its weights.
+    """
+    weights, following = entries["weight"], entries["following"]
+    for k in np.flatnonzero(firsts != np.arange(len(firsts))).tolist():
+        n_casings, other = 1, firsts[k]
+        while casings.utf8(other) != casings.utf8(k):
+            if FIXED in (weights[other], weights[k]):
+                raise _contradiction(given[other], given[k])
+            if following[other] < 0:
+                following[other] = k
+            n_casings, other = n_casings + 1, following[other]
+        weights[other] = max(weights[other], weights[k])
+        if n_casings > MOST_CASINGS:
+            problem = f"{given[k].text!r} is listed in more than {MOST_CASINGS} casings. Remove some."
+            raise OptionError(str(given[k].error(problem)))
 
 
 def loaded_entries(words: Iterable[str | UserEntry]) -> tuple[UserEntry, ...]:
@@ -217,18 +219,15 @@ def _variants(entries: Iterable[_Entry]) -> Iterator[_Entry]:
                 yield entry._replace(text=entry.text.replace(one, other))
 
 
-def _check_case(shapes: npt.NDArray[np.int32], entries: list[_Entry]) -> None:
-    """Raise CorpusError for an entry without case, or a list without a capital. shapes: of the entries' pieces, as
-    bits."""
-    for k in np.flatnonzero(shapes[:-1] & ~(1 << Shape.CASELESS) == 0)[:1]:
+def _check_case(casings: Strings, entries: list[_Entry]) -> None:
+    """Raise CorpusError for an entry without case, or a list without a capital."""
+    shapes = shapes_of(casings)
+    for k in np.flatnonzero(shapes == Shape.CASELESS)[:1]:
         raise entries[k].error(f"{entries[k].text!r} has no letter with case. Remove it.")
-    lists: dict[str, bool] = {}
-    for entry, of_entry in zip(entries, shapes.tolist(), strict=False):
-        has_capital = of_entry & ~(1 << Shape.CASELESS | 1 << Shape.LOWER) != 0
-        lists[entry.list] = lists.get(entry.list, False) or has_capital
-    for name, has_capital in lists.items():
-        if not has_capital:
-            raise CorpusError(f"{name}: no entry has a capital. List words in the case that they should get.")
+    with_capital = {entry.list for entry, shape in zip(entries, shapes.tolist(), strict=True) if shape != Shape.LOWER}
+    for entry in entries:
+        if entry.list not in with_capital:
+            raise CorpusError(f"{entry.list}: no entry has a capital. List words in the case that they should get.")
 
 
 def _contradiction(one: _Entry, other: _Entry) -> CorpusError:

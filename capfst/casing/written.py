@@ -1,7 +1,7 @@
 """The case in which the words of a text are written, before recasing.
 
 In: a buffer and its words. Out: for each word its written shape, and whether its capital may come from its position;
-or costs with which words that have a capital stay as they are (`keep_written`).
+or the words that stay as they are because they have a capital (`kept`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
-from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
-from capfst.casing.types import CasingCosts, Copies, Words
+from capfst.casing.shapes import AS_FORM, Shape, shape_with
+from capfst.casing.types import LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import count_ones, get_eight, inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8, u64
+from capfst.kernels import count_ones, inner, kernel
+from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
+from capfst.system.sparse import sparse
+from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE
 from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
 
@@ -28,7 +30,6 @@ MAY_BEGIN = 16
 _NEWLINE = ord("\n")
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
-_AT_ONCE = 64  # bytes
 _SMALL_S = ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
@@ -43,20 +44,11 @@ def _is_capital(flags: u8) -> bool:
 
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
-    for begin in range(0, buf.size, _AT_ONCE):
-        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
-        for i in range(begin, end - 7, 8):
-            part = get_eight(buf, i)
-            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
-        for i in range(begin + (end - begin) // 8 * 8, end):
-            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
-        i = begin
-        while odd & _HIGH != u64(0) and i < end:
-            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
-                i += 1
-            else:
-                code, i = decode(buf, i, buf.size)
-                if _is_capital(info[code]):
+    for begin in range(0, buf.size, 8):
+        part = eight_of(buf, begin, buf.size)
+        if (within(part & ~_HIGH, _CAPITAL_A, _CAPITAL_Z) | part) & _HIGH != u64(0):
+            for i in range(begin, min(begin + 8, buf.size)):
+                if buf[i] & 0xC0 != 0x80 and _is_capital(info[decode(buf, i, buf.size)[0]]):
                     return True
     return False
 
@@ -141,16 +133,23 @@ def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, for
     return form == form_end and start == end
 
 
+@inner
+def form_of(text: U8Array, start: i64, end: i64, words: Words, i: i64, forms: Strings) -> i64:
+    """Return which surface form of word i text[start:end] is, case included; −1 if it is none. forms: by label."""
+    label = i64(words.first_labels[i])
+    for k in range(i64(words.n_forms[i])):
+        if is_written(text, start, end, forms.data, forms.offsets[label + k], forms.offsets[label + k + 1]):
+            return k
+    return -1
+
+
 @kernel
-def _ignore_slips(buf: U8Array, words: Words, data: U8Array, offsets: I64Array, info: U8Array, shapes: U8Array) -> None:
+def _ignore_slips(buf: U8Array, words: Words, forms: Strings, info: U8Array, shapes: U8Array) -> None:
     for i in range(shapes.size):
-        start, end, label = words.starts[i], words.ends[i], words.first_labels[i]
+        start, end = words.starts[i], words.ends[i]
         if shapes[i] & SHAPE != Shape.MIXED or words.n_forms[i] == 0 or not _is_slip(buf, start, end, info):
             continue
-        is_known = False
-        for form in range(label, label + words.n_forms[i]):
-            is_known = is_known or is_written(buf, start, end, data, offsets[form], offsets[form + 1])
-        if not is_known:
+        if form_of(buf, start, end, words, i, forms) < 0:
             shapes[i] += Shape.CASELESS - Shape.MIXED
 
 
@@ -159,7 +158,7 @@ def written_evidence(
 ) -> npt.NDArray[np.uint8]:
     """Return `written_shapes`, with CASELESS for slips (THe) of words that the model knows, which are no evidence."""
     shapes = written_shapes(buf, words, pretokenized)
-    _ignore_slips(buf, words, symbols.data, symbols.offsets, INFO, shapes)
+    _ignore_slips(buf, words, symbols.strings, INFO, shapes)
     return shapes
 
 
@@ -189,67 +188,32 @@ def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
 
 
 @kernel
-def _keep(
-    buf: U8Array,
-    words: Words,
-    written: U8Array,
-    data: U8Array,
-    offsets: I64Array,
-    arc_costs: F32Array,
-    shapes: U8Array,
-    options: F32Matrix,
-    starts: I64Array,
-    keeps_capital: BoolArray,
-) -> None:
-    """Change the arrays of CasingCosts so that the words with a capital stay as they are; `options` may be empty.
-    starts: of the words that are copied, else −1. keeps_capital: initially False."""
-    n, begin, arc = words.starts.size, 0, 0
-    while begin < n:
+def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: BoolArray) -> i64:
+    """List the words with a capital that stay as they are; return their number. keeps_capital: initially False."""
+    n, begin = 0, 0
+    while begin < words.starts.size:
         end = begin
-        while end < n and words.token_types[end] != NEWLINE:
+        while end < words.starts.size and words.token_types[end] != NEWLINE:
             end += 1
         keeps = _keeps(begin, end, written)
-        for i in range(begin, min(n, end + 1)):
-            n_forms, label, shape = i64(words.n_forms[i]), words.first_labels[i], written[i] & SHAPE
-            first, arc = arc, arc + n_forms
-            if not keeps or shape == Shape.LOWER or shape == Shape.CASELESS:
-                continue
+        for i in range(begin, end if keeps else begin):
+            shape = written[i] & SHAPE
             if shape == Shape.CAPITALIZED and written[i] & MAY_BEGIN != 0:
                 keeps_capital[i] = True
-                continue
-            own = -1
-            for k in range(n_forms):
-                arc_costs[first + k] = np.inf
-                if is_written(buf, words.starts[i], words.ends[i], data, offsets[label + k], offsets[label + k + 1]):
-                    own = k
-            shapes[i] = AS_FORM
-            if own < 0:
-                shapes[i], starts[i] = Shape.MIXED, words.starts[i]
-            if n_forms > 0:
-                arc_costs[first + max(own, 0)] = 0
-            if options.size > 0:
-                options[i] = np.inf
-                if own <= 0:
-                    options[i, N_SHAPES if own == 0 else Shape.MIXED] = 0
+            elif shape != Shape.LOWER and shape != Shape.CASELESS:
+                listed[n].word, listed[n].start, listed[n].end = i, words.starts[i], words.ends[i]
+                n += 1
         begin = end + 1
+    return n
 
 
-def keep_written(
-    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, pretokenized: bool, costs: CasingCosts
-) -> CasingCosts:
-    """Return the costs with which words that have a capital stay as they are, except in lines in capitals and in Title
-    Case. Changes the arrays of `costs`."""
-    n, (arc_costs, shapes, options) = len(words.starts), costs[:3]
-    if arc_costs is None or shapes is None:
-        arc_costs = np.zeros(int(words.n_forms.sum()), np.float32)
-        shapes = np.where(words.n_forms > 0, AS_FORM, Shape.LOWER).astype(np.uint8)
-    starts, keeps_capital = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
-    _keep(
-        buf, words, written_shapes(buf, words, pretokenized), symbols.data, symbols.offsets, arc_costs, shapes,
-        np.empty((0, 0), np.float32) if options is None else options, starts, keeps_capital,
-    )  # fmt: skip
-    copies = Copies(buf, starts, words.ends)
-    return costs._replace(arc_costs=arc_costs, shapes=shapes, copies=copies, keeps_capital=keeps_capital)
+def kept(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> tuple[Found, npt.NDArray[np.bool_]]:
+    """Return the words with a capital, which stay as they are, except in lines in capitals and in Title Case; and
+    bool[n], the words whose capital may come from their position: they only keep it."""
+    n = len(words.starts)
+    listed, keeps_capital = sparse(n, LISTED), np.zeros(n, np.bool_)
+    n_kept = _keep(words, written_shapes(buf, words, pretokenized), listed, keeps_capital)
+    return Found(buf, listed[:n_kept], listed[:0]), keeps_capital
 
 
 @kernel

@@ -16,17 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.entry_index import Found, Listed, ListedArray
-from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
-from capfst.casing.types import CasingCosts, Copies, Words
-from capfst.casing.written import is_written
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
+from capfst.casing.types import CasingCosts, Copies, Found, Listed, ListedArray, Words
+from capfst.casing.written import form_of
 from capfst.context.casing_costs import prune
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, f32, i64
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import PROTECTED
-from capfst.text.unicode import INFO
 
 _AHEAD = 8  # words in entries
 
@@ -35,9 +33,9 @@ class _Text(NamedTuple):
     """The words of a text, and what kernels need to find the surface forms that entries are."""
 
     words: Words
+    first_arcs: I64Array  # [n]: where the costs of each word's forms begin
     entries: U8Array  # the text of the entries
     forms: Strings  # the surface forms of the model, by label
-    info: U8Array
 
 
 class _Costs(NamedTuple):
@@ -51,32 +49,18 @@ class _Costs(NamedTuple):
 
 
 @inner
-def _arc_of(words: Words, arc: i64, i: i64, to: i64) -> i64:
-    """Return where the costs of a word's forms begin, given where those of word i do."""
-    for k in range(i, to):
-        arc += i64(words.n_forms[k])
-    for k in range(to, i):
-        arc -= i64(words.n_forms[k])
-    return arc
+def _form_of(text: _Text, entry: Listed) -> i64:
+    """Return which surface form of its word the casing of an entry is; −1 if it is none."""
+    return form_of(text.entries, i64(entry.start), i64(entry.end), text.words, i64(entry.word), text.forms)
 
 
 @inner
-def _form_of(text: _Text, i: i64, start: i64, end: i64) -> i64:
-    """Return which surface form of word i is entries[start:end]; −1 if none is."""
-    label, forms = i64(text.words.first_labels[i]), text.forms
-    for k in range(i64(text.words.n_forms[i])):
-        if is_written(text.entries, start, end, forms.data, forms.offsets[label + k], forms.offsets[label + k + 1]):
-            return k
-    return -1
-
-
-@inner
-def _casing(text: _Text, entry: Listed, arc: i64, costs: _Costs) -> tuple[i64, i64, f32, f32]:
+def _casing(text: _Text, entry: Listed, costs: _Costs) -> tuple[i64, i64, f32, f32]:
     """Return in which surface form, above 0, or else in which column of the options the casing of an entry is; its
-    cost; and how much that is above the least cost of the word. arc: where the costs of the word's forms begin."""
-    i, start, end = i64(entry.word), i64(entry.start), i64(entry.end)
-    k, option = _form_of(text, i, start, end), costs.options[i]
-    column = N_SHAPES if k == 0 else min(N_SHAPES, shape_of(text.entries, start, end, text.info))
+    cost; and how much that is above the least cost of the word."""
+    i, k = i64(entry.word), _form_of(text, entry)
+    arc, option = text.first_arcs[i], costs.options[i]
+    column = N_SHAPES if k == 0 else min(N_SHAPES, i64(entry.shape))
     least, most = f32(np.inf), f32(-np.inf)
     for other in option:
         least, most = min(least, other), max(most, other) if other < np.inf else most
@@ -90,10 +74,10 @@ def _casing(text: _Text, entry: Listed, arc: i64, costs: _Costs) -> tuple[i64, i
 
 
 @inner
-def _set(words: Words, entry: Listed, arc: i64, k: i64, column: i64, cost: f32, costs: _Costs) -> None:
+def _set(text: _Text, entry: Listed, k: i64, column: i64, cost: f32, costs: _Costs) -> None:
     """Set the cost of the casing of an entry, which is where `_casing` has it."""
     i = i64(entry.word)
-    option = costs.options[i]
+    arc, option = text.first_arcs[i], costs.options[i]
     if k > 0:
         costs.arc_costs[arc + k] = cost
     elif column != Shape.MIXED or cost <= option[column]:
@@ -104,7 +88,7 @@ def _set(words: Words, entry: Listed, arc: i64, k: i64, column: i64, cost: f32, 
     for shape in range(N_SHAPES):
         best = shape if option[shape] < option[best] else best
     costs.shapes[i] = AS_FORM if best == N_SHAPES else best
-    if words.n_forms[i] != 0:
+    if text.words.n_forms[i] != 0:
         costs.arc_costs[arc] = option[best]
 
 
@@ -112,26 +96,24 @@ def _set(words: Words, entry: Listed, arc: i64, k: i64, column: i64, cost: f32, 
 def _weigh(text: _Text, listed: ListedArray, scale: float, given: _Costs, costs: _Costs) -> None:
     """Lower the costs of the entries with a weight. scale: that of the costs. given: the costs without the entries,
     also of pruned casings, which the words in entries get back."""
-    words = text.words
-    i, arc, m = 0, 0, 0
-    for n in range(listed.size):
-        i, arc = i64(listed[n].word), _arc_of(words, arc, i, i64(listed[n].word))
-        for form in range(arc, arc + i64(words.n_forms[i])):
+    words, m = text.words, 0
+    for entry in listed:
+        arc = text.first_arcs[i64(entry.word)]
+        for form in range(arc, arc + i64(words.n_forms[i64(entry.word)])):
             costs.arc_costs[form] = given.arc_costs[form]
     while m < listed.size:
         end, above, n_words, weight = m + i64(listed[m].n), f32(0), f32(0), f32(listed[m].weight / scale)
         for n in range(m, end):
-            i, arc = i64(listed[n].word), _arc_of(words, arc, i, i64(listed[n].word))
-            if words.token_types[i] != PROTECTED:
+            if words.token_types[i64(listed[n].word)] != PROTECTED:
                 n_words += 1
-                above += _casing(text, listed[n], arc, given)[3]
+                above += _casing(text, listed[n], given)[3]
         for n in range(m, end):
-            i, arc = i64(listed[n].word), _arc_of(words, arc, i, i64(listed[n].word))
-            if words.token_types[i] != PROTECTED:
-                k, column, cost, more = _casing(text, listed[n], arc, given)
+            if words.token_types[i64(listed[n].word)] != PROTECTED:
+                k, column, cost, more = _casing(text, listed[n], given)
                 cost -= weight * (more / above if above > 0 else 1 / n_words)
-                _set(words, listed[n], arc, k, column, cost, costs)
+                _set(text, listed[n], k, column, cost, costs)
             elif weight > 0:
+                i = i64(listed[n].word)
                 costs.starts[i], costs.ends[i] = listed[n].start, listed[n].end
         m = end
 
@@ -140,17 +122,18 @@ def _weigh(text: _Text, listed: ListedArray, scale: float, given: _Costs, costs:
 def _fix(text: _Text, listed: ListedArray, restricts: bool, costs: _Costs) -> None:
     """Make the entries without a weight the only casings of their words. restricts: take the other forms from the
     words, which have no costs."""
-    words, i, arc, last = text.words, 0, 0, listed.size - 1
+    words, last = text.words, listed.size - 1
     for m in range(listed.size):
         prefetch(text.forms.offsets, words.first_labels[listed[min(m + 2 * _AHEAD, last)].word])
         prefetch(text.forms.data, text.forms.offsets[words.first_labels[listed[min(m + _AHEAD, last)].word]])
-        i, arc = i64(listed[m].word), 0 if restricts else _arc_of(words, arc, i, i64(listed[m].word))
-        k = _form_of(text, i, i64(listed[m].start), i64(listed[m].end))
+        i, k = i64(listed[m].word), _form_of(text, listed[m])
+        costs.starts[i], costs.ends[i] = listed[m].start, listed[m].end
         costs.shapes[i] = AS_FORM if k >= 0 else Shape.MIXED.value
         if restricts:
             words.first_labels[i] += max(0, k)
             words.n_forms[i] = min(words.n_forms[i], 1)
             continue
+        arc = text.first_arcs[i]
         for form in range(arc, arc + i64(words.n_forms[i])):
             costs.arc_costs[form] = 0 if form == arc + max(0, k) else np.inf
         if costs.options.shape[0] > 0:
@@ -179,29 +162,32 @@ def add_user_words(
     """
     n, is_weighted = len(words.starts), len(found.weighted) > 0
     restricts = restricts and costs.arc_costs is None and not include_pruned and not is_weighted
-    text = _Text(words, found.text, symbols.strings, INFO)
+    n_forms = words.n_forms[:0] if restricts else words.n_forms
+    first_arcs = np.cumsum(n_forms, dtype=np.int64)
+    first_arcs -= n_forms
+    text = _Text(words, first_arcs, found.text, symbols.strings)
     shapes, arc_costs, options = costs.shapes, costs.arc_costs, costs.options
     if shapes is None:
         shapes = np.full(n, AS_FORM, np.uint8)
     if arc_costs is None:
-        arc_costs = np.zeros(0 if restricts else int(words.n_forms.sum()), np.float32)
+        arc_costs = np.zeros(int(n_forms.sum()), np.float32)
     if options is None:
         options = np.full((n if include_pruned or is_weighted else 0, N_SHAPES + 1), np.inf, np.float32)
         options[:, N_SHAPES] = 0
         if options.size:
-            has_form = words.n_forms > 0
-            first_arcs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
+            has_form = n_forms > 0
             options[has_form, N_SHAPES] = arc_costs[first_arcs[has_form]]
-    changed = _Costs(arc_costs, shapes, options, found.starts, found.ends)
+    copies = Copies(found.text, np.full(n, -1), np.full(n, -1))
+    changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends)
     if is_weighted:
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
         if prunes and not include_pruned:
-            prune(words.n_forms, arc_costs)
+            prune(n_forms, arc_costs)
         _weigh(text, found.weighted, costs.scale, given, changed)
     _fix(text, found.fixed, restricts, changed)
     return costs._replace(
         arc_costs=None if restricts else arc_costs, shapes=shapes, options=options if include_pruned else None,
-        copies=_joined(Copies(found.text, found.starts, found.ends), costs.copies),
+        copies=_joined(copies, costs.copies),
     )  # fmt: skip
 
 

@@ -232,7 +232,7 @@ def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray
     parts = []
     for block in text:
         buf = np.frombuffer(block, np.uint8)
-        common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1, pretokenized)
+        common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1)
         rows = []
         for model, labels, known in zip(models, own, vocabularies, strict=True):
             row = token_costs(model.states, model.arcs, model.start, labels[common])

@@ -141,7 +141,7 @@ class LoadedModel:
         as_learned: a line begins with the lowercase form of a capitalized word, if the LM prefers that there
         (corpus/first_words.py), in models that restore case alone.
         """
-        labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
+        labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown)
         if as_learned and self.model.symbols.language.restored == "case":
             encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, labels)
         return labels

@@ -124,7 +124,7 @@ def diacritics(names: str) -> dict[str, str]:
 
 
 @cache
-def _unchanged() -> Lowering:
+def unchanged() -> Lowering:
     """Return the lowering that changes nothing."""
     table = np.arange(128, dtype=np.uint32)
     table.flags.writeable = False
@@ -143,7 +143,7 @@ def _without_diacritics(names: str, restore: str) -> Language:
 
 
 def _respelled(language: Language, restore: str, left: Map) -> Language:
-    casing = language.lowering if restore == BOTH else _unchanged()
+    casing = language.lowering if restore == BOTH else unchanged()
     lowering = _then(casing, left)
     _refuse_unstable(lowering, left)
     return language._replace(name=f"{language.name}/{restore}", lowering=lowering, casing=casing, info=_info(left))

@@ -90,7 +90,7 @@ def problem(monolingual_model):
         if texts is of_classifier:
             classifier = learn_classifier(*_features(target, source, links, np.arange(80)))
             continue
-        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.pipeline.loaded.lm.unknown, False)
+        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.pipeline.loaded.lm.unknown)
         costs = recaser.pipeline.monolingual(target)
         loaded, starts = recaser.pipeline.loaded, recaser.pipeline.engine.starts
         collector.add(

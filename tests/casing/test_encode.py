@@ -63,7 +63,7 @@ def test_against_a_reference_implementation(text, plain):
         shown[-1].append(word)
         is_identifier = kind == PROTECTED and n_forms == 0  # an unknown word, shown unchanged
         labels.append(label["<unk>"] if is_identifier else label.get(word, label["<unk>"]))
-    assert encode.labels(buf, words, t.symbols, label["<unk>"], plain).tolist() == labels
+    assert encode.labels(buf, words, t.symbols, label["<unk>"]).tolist() == labels
     assert bytes(encode.spaced(buf, words, plain)).decode() == "\n".join(map(" ".join, shown))
 
 

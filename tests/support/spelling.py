@@ -14,7 +14,7 @@ def spelled(word: str, in_shape: int, language: Language = DEFAULT) -> str:
     longest = len(data) * 3 // 2 if language is DEFAULT else GROWTH * len(data)
     out = np.full(2 + longest + 2, 7, np.uint8)
     out[2 : 2 + len(data)] = list(data)
-    scratch = np.full(len(data) + longest + 1, 7, np.uint8)
+    scratch = np.full(len(data) + (1 + GROWTH) * longest + 1, 7, np.uint8)
     end = spell(out, 2, 2 + len(data), in_shape, scratch, spelling_of(language))
     assert (out[:2] == 7).all()
     assert (out[max(end, 2 + len(data)) :] == 7).all()
