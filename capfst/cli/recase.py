@@ -265,12 +265,12 @@ def _speech(
     if len(files) < 2 and all(file.suffix in ("", ".txt") for file in files):
         return None
     from capfst.io.files import suffix_of
+    from capfst.io.formats import JSONS, speech_format
     from capfst.io.protocol import TextOptions
-    from capfst.io.speech import JSON, TEXTS, speech_format
 
     options = TextOptions(encoding=encoding, markup=markup)
     for file in files:
-        if file.is_file() and (found := speech_format(file, options) or TEXTS * (suffix_of(file.name) in JSON)):
+        if file.is_file() and (found := speech_format(file, options) or "json" * (suffix_of(file.name) in JSONS)):
             return found
     return None
 
@@ -284,7 +284,7 @@ def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
     first = next(blocks, b"")
     format = recognized(first)
     if format:
-        from capfst.io.speech import format_of_text
+        from capfst.io.formats import format_of_text
 
         format = format_of_text(first)
     return format, chain([first] if first else [], blocks)
@@ -309,7 +309,7 @@ def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
 
 
 def _check_subtitles(format: str | None) -> None:
-    from capfst.io.speech import SUBTITLES
+    from capfst.io.formats import SUBTITLES
 
     if format not in SUBTITLES:
         raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
@@ -324,8 +324,8 @@ def _running(
     pipeline: Pipeline,
     rescoring: Rescoring | None,
 ) -> RunningBlocks:
+    from capfst.io.formats import reader
     from capfst.io.running_text import RunningBlocks
-    from capfst.io.speech import reader
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 

@@ -10,9 +10,19 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from capfst.io.json_paths import JSON, WrongTextError, find_texts, steps, text_paths, tree, values_at
+from capfst.io.json_paths import (
+    InvalidJsonError,
+    WrongTextError,
+    after_space,
+    find_texts,
+    steps,
+    text_paths,
+    tree,
+    value_at,
+    values_at,
+)
 from capfst.io.lines import LineFormat, MalformedError
 from capfst.io.protocol import TextOptions
 
@@ -21,9 +31,13 @@ _escapes = re.compile(
 ).split  # the odd parts of the list are the escaped characters
 _escaped_ascii = re.compile(r"\\u00[0-7]").search
 _names = json.JSONDecoder()
+_numbers_as_text = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 class Jsonl(LineFormat):
+    is_line: ClassVar[bool] = True
+    """Whether a record is a line, of which the value is all."""
+
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
         fields = self.selected("field", options.field or options.usual_field)
@@ -37,41 +51,40 @@ class Jsonl(LineFormat):
             if name is not None and all(len(path) == 1 for path in self._steps)
         ]
 
-    def names(self, data: bytes) -> list[str]:
+    def names(self, data: str) -> list[str]:
         try:
-            record = _names.raw_decode(data.decode("utf-8-sig", "replace").lstrip())[0]
+            record = _names.raw_decode(data.removeprefix("\ufeff").lstrip())[0]
         except (ValueError, RecursionError):
             return []
         return text_paths(record)
 
-    def find(self, line: str, number: int) -> list[slice | None]:
-        line = line.removesuffix("\n")
-        if positions := self._find_fast(line):
-            return positions
-        start = 1 if number == 1 and line.startswith("\ufeff") else 0
-        if not line[start:].strip():
-            return []
-        return self.texts_of(line, start, whole=True)
+    def begin_of(self, record: str, number: int) -> int | None:
+        """Return the offset of the value of a record; None if it has none."""
+        begin = int(number == 1 and record.startswith("\ufeff"))
+        return after_space(record, begin) if record[begin:].strip() else None
 
-    def texts_of(self, line: str, start: int, whole: bool) -> list[slice | None]:
-        """Return the positions of the texts in the value that begins at `start`; `whole`: to the end of the line.
-
-        Raises:
-            MalformedError: it is not valid JSON, or has no such texts.
-        """
+    def _value(self, record: str, begin: int) -> Any:
+        """Return the value of a record; MalformedError if it is not valid JSON."""
         try:
-            positions, end = find_texts(line, start, self.paths)
-            if whole and end != len(line):
-                raise json.JSONDecodeError("an object must be all of the line", line, end)
+            value, end = value_at(record, begin)
+            if self.is_line and end < len(record):
+                raise InvalidJsonError("an object must be all of the line", end)
+        except InvalidJsonError as error:
+            raise MalformedError(f"invalid JSON, column {error.offset + 1}: {error}") from error
+        return value
+
+    def find(self, record: str, number: int) -> list[slice | None]:
+        record = record.removesuffix("\n")
+        if self.is_line and (positions := self._find_fast(record)):
+            return positions
+        begin = self.begin_of(record, number)
+        if begin is None:
+            return []
+        self._value(record, begin)
+        try:
+            return find_texts(record, begin, self.paths)
         except WrongTextError as error:
             raise MalformedError(str(error)) from error
-        except StopIteration as error:
-            raise MalformedError(f"invalid JSON, column {error.value + 1}: a value is missing") from error
-        except json.JSONDecodeError as error:
-            raise MalformedError(f"invalid JSON, column {error.colno}: {error.msg}") from error
-        except RecursionError as error:
-            raise MalformedError("the JSON is nested too deeply") from error
-        return positions
 
     def _find_fast(self, line: str) -> list[slice | None]:
         """Return the positions if the line contains each key only once, without escapes; else an empty list."""
@@ -84,7 +97,7 @@ class Jsonl(LineFormat):
                 start = key.end()
                 text, end = scanstring(line, start)
                 if not positions:
-                    record = JSON.decode(line)
+                    record = _numbers_as_text.decode(line)
                 # The key may be that of an inner object.
                 if not isinstance(record, dict) or record.get(name) != text:
                     return []
@@ -95,19 +108,14 @@ class Jsonl(LineFormat):
             positions.sort(key=lambda position: position.start)
         return positions  # type: ignore[return-value]
 
-    def record(self, line: str) -> Any:
-        """Return the value of a record; ValueError or RecursionError if it is not valid JSON."""
-        return JSON.decode(line.removeprefix("\ufeff"))
-
-    def key(self, line: str, number: int) -> str | None:
+    def key(self, record: str, number: int) -> str | None:
         """Return the field's values, of any type, as JSON."""
-        if not line.strip():
+        record = record.removesuffix("\n")
+        begin = self.begin_of(record, number)
+        if begin is None:
             return None
-        try:
-            record = self.record(line)
-        except (ValueError, RecursionError) as error:
-            raise MalformedError(f"invalid JSON: {error}") from error
-        values = [value for path in self._steps for value in values_at(record, path)]
+        whole = self._value(record, begin)
+        values = [value for path in self._steps for value in values_at(whole, path)]
         if not values:
             raise MalformedError(f"the object has no field {', '.join(self.settings['field'])!r}")
         return None if values == [None] else json.dumps(values)

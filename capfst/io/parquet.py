@@ -31,9 +31,10 @@ except ImportError as error:
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.arrow import as_binary, from_rows, recase_rows
 from capfst.io.compression import OnRead
-from capfst.io.lines import BLOCK, MalformedError
+from capfst.io.lines import MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
-from capfst.io.tsv import no_single_column
+from capfst.io.tables import no_single_column
+from capfst.io.text_file import BLOCK
 from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
 

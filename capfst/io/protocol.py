@@ -47,7 +47,7 @@ class TextOptions:
     for each other; or "": each record is a document, and plain text is split at blank lines."""
     delimiter: str | None = None  # of CSV and TSV; None: a comma, or a tab
     encoding: str = UTF8  # of text files
-    format: str | None = None  # of speech (io/speech.py), whatever the names of the files; None: by the name
+    format: str | None = None  # of speech (io/formats.py), whatever the names of the files; None: by the name
     markup: str = "none"  # of the texts, or "auto", for files of text: that of their suffix (text/markup.py)
     remarks: str = KEEP  # sounds and remarks in subtitles: as RecaseOptions has it
     usual_field: ClassVar[tuple[str, ...]] = ()  # without `field`
