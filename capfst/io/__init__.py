@@ -12,8 +12,8 @@ alignments.py    translations, their source and their word alignments, line by l
 protocol.py      the interface of a format; TextOptions, BatchOptions, RecaseCounts
 running_text.py  the spans of text in a part of a file ⇄ the text that they make
 text_file.py     the base class of files of text: bytes → parts of whole records or cues → their running text
-lines.py         of those whose texts are records: plain_text.py (also Markdown and HTML), tables.py, jsonl.py,
-                 json_array.py
+lines.py         of those whose texts are records: plain_text.py (also Markdown and HTML), tables.py,
+                 json_records.py
 json_paths.py    a.b[].c → the texts inside a JSON value
 captions.py      subtitles: .srt, .vtt, .ass, .sbv, .ttml → their running text, of the words that cue_text.py finds
 timed_words.py   .ctm, .stm, Kaldi's text

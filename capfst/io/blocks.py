@@ -73,14 +73,17 @@ def file_blocks(
 ) -> Iterator[bytes]:
     """Yield the lines of one file, as `read_blocks`. `progress` is called with the number of bytes read, before
     decompression. transcoding: of a file that is not UTF-8."""
-    start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
-    for block in valid(whole_lines(raw_pieces(file, on_read, transcoding), size, str(file)), str(file), errors):
-        if start:
-            block = block.removeprefix(UTF8_MARK)
-            start = False
+    return ended_lines(read_stream(file, size=size, errors=errors, on_read=on_read, transcoding=transcoding))
+
+
+def ended_lines(blocks: Iterable[bytes], begins_file: bool = True) -> Iterator[bytes]:
+    """Yield blocks of whole lines without the byte order mark of their file, and with its last line ended."""
+    for block in blocks:
+        block = block.removeprefix(UTF8_MARK) if begins_file else block
+        begins_file = False
         if block:
-            yield ended(block)
+            yield block if block.endswith(b"\n") else block + b"\n"
 
 
 def read_stream(

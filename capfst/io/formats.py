@@ -40,8 +40,9 @@ FORMATS = {
 _OPEN = (".json", ".xml")
 """Suffixes of files that may be anything."""
 _CLASSES = {
-    "text": "plain_text.PlainText", "csv": "tables.Csv", "tsv": "tables.Tsv", "jsonl": "jsonl.Jsonl",
-    "json": "json_array.Json", "json stream": "json_array.JsonTexts", "parquet": "parquet.Parquet", "wiki": "wiki.Wiki",
+    "text": "plain_text.PlainText", "csv": "tables.Csv", "tsv": "tables.Tsv", "parquet": "parquet.Parquet",
+    "jsonl": "json_records.Jsonl", "json": "json_records.Json", "json stream": "json_records.JsonTexts",
+    "wiki": "wiki.Wiki",
     "srt": "captions.Srt", "vtt": "captions.Vtt", "ass": "captions.Ass", "ssa": "captions.Ass", "sbv": "captions.Sbv",
     "ttml": "captions.Ttml", "lrc": "lyrics.Lrc", "textgrid": "textgrid.TextGrid", "po": "gettext.Po",
     "ctm": "timed_words.Ctm", "stm": "timed_words.Stm", "kaldi": "timed_words.KaldiText",
@@ -174,7 +175,7 @@ def _has_known_texts(path: Path, options: TextOptions) -> bool:
         return True
     if suffix_of(path.name) not in JSONS:
         return False
-    from capfst.io.json_array import has_texts  # noqa: PLC0415  (few files are JSON)
+    from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
 
     return has_texts(_head(path, options).decode(errors="replace"))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -119,7 +120,7 @@ def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
         if absent:
             raise WrongTextError(f"the object has no field {absent[0]!r}")
     except WrongTextError as error:
-        known = ", ".join(text_paths(_listing.raw_decode(line, start)[0]))[:200] or "none"
+        known = ", ".join(known_paths(line, start))[:200] or "none"
         raise WrongTextError(f"{error}. Use `field` with one of its texts: {known}") from None
     return texts
 
@@ -192,8 +193,9 @@ def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
         yield from values_at(value[path[0]], path[1:])
 
 
-def text_paths(value: Any) -> list[str]:
-    """Return the paths of the texts in a parsed JSON value, of which only the first item of an array is searched."""
+def known_paths(text: str, start: int) -> list[str]:
+    """Return the paths of the texts in the JSON value that begins there, of which only the first item of an array is
+    searched; nothing if it is not valid."""
     found: list[str] = []
 
     def search(value: Any, path: str) -> None:
@@ -208,5 +210,6 @@ def text_paths(value: Any) -> list[str]:
         elif isinstance(value, str) and path:
             found.append(path)
 
-    search(value, "")
+    with suppress(ValueError, RecursionError):
+        search(_listing.raw_decode(text, start)[0], "")
     return found

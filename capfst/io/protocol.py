@@ -35,7 +35,7 @@ class Recase(Protocol):
 class TextOptions:
     """Where the text of a record is, and what happens to malformed records."""
 
-    field: tuple[str, ...] = ()  # of JSON objects: the names of the texts, or paths (`io/jsonl.py`)
+    field: tuple[str, ...] = ()  # of JSON objects: the names of the texts, or paths (`io/json_paths.py`)
     column: tuple[str, ...] = ()  # of TSV, CSV and Parquet: the names of the texts, or their numbers from 1
     errors: Errors = "strict"  # bytes that are not UTF-8: their record is malformed, or they become U+FFFD
     on_error: OnError = "fail"  # malformed records: fail the file, pass unchanged, or are dropped

@@ -19,9 +19,8 @@ from statistics import median
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.json_array import JsonItems, after_beginning
 from capfst.io.json_paths import Step, as_text, steps
-from capfst.io.jsonl import escape, unescape
+from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
 from capfst.io.protocol import RecaseCounts, TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
 from capfst.io.text_file import Part, SpeechFile

@@ -83,7 +83,7 @@ class SparkRunner:
             file_format = format_of(item.input, self.shared.options)
             if not isinstance(file_format, LineFormat) or not file_format.splittable:
                 return None
-            parts = splits([item.input], PART)
+            parts = splits(item.input, PART)
         except Exception:  # recasing it as a whole reports why
             return None
         if len(parts) < 2:

@@ -133,7 +133,7 @@ def test_malformed_items_may_pass(tmp_path, recaser):
 def test_an_item_that_is_too_long(tmp_path, recaser, monkeypatch):
     monkeypatch.setattr("capfst.io.text_file.BLOCK", 10)
     monkeypatch.setattr("capfst.io.blocks.PIECE", 10)
-    monkeypatch.setattr("capfst.io.json_array.JsonItems.most", 100)
+    monkeypatch.setattr("capfst.io.json_records.JsonItems.most", 100)
     (tmp_path / "a.json").write_text('[{"text": "ibm"},\n' * 1 + '{"text": "' + "ibm " * 200 + '"}]')
     with pytest.raises(CorpusError, match=r"a\.json, line 2: an item has more than .*jq"):
         recased(tmp_path / "a.json", recaser)
