@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -60,9 +60,11 @@ class Captions(SpeechFile):
         if not (self._is_known or cues or self.is_empty(data)) and data.strip("\ufeff \t\r\n"):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
-        times, counts = partial(_times, data, places), RecaseCounts(records=len(cues))
+        counts = RecaseCounts(records=len(cues))
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
-        return RunningText(data, *joined_cues(cues), counts=counts, cue_times=times, remarks=remarks)
+        spans, copies = joined_cues(cues)
+        times = partial(_times, data, places)
+        return RunningText(data, spans, copies, counts=counts, times=times, are_cues=True, remarks=remarks)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -98,19 +100,17 @@ class _Timed(Captions):
     _in_cue = False
 
     def cues(self, data: str) -> Iterator[Cue]:
-        starts = [0] if self._in_cue else []
-        ends = []
-        for times in self.times.finditer(data):
-            ends.append(times.start())
-            starts.append(times.end())
-        ends = [*(ends if self._in_cue else ends[1:]), len(data)]
-        for start, end in zip(starts, ends, strict=False):
-            blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
-            end = blank.start() if blank else end
-            text = data[start:end].strip() if self.has_data else ""
-            if not (text.startswith("{") and text.endswith("}")):
-                yield Cue(start, end)
-        self._in_cue = bool(starts) and not self.ends_at_blank_line
+        start = 0 if self._in_cue else -1
+        for times in chain(self.times.finditer(data), [None]):
+            end = times.start() if times else len(data)
+            if start >= 0:
+                blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
+                end = blank.start() if blank else end
+                text = data[start:end].strip() if self.has_data else ""
+                if not (text.startswith("{") and text.endswith("}")):
+                    yield Cue(start, end)
+            self._in_cue = start >= 0 and not self.ends_at_blank_line
+            start = times.end() if times else -1
 
 
 class Srt(_Timed):
