@@ -37,7 +37,7 @@ FORMATS = (
     "transcript", "whisper", "vosk", "google", "azure", "aws", "deepgram", "assemblyai", "youtube", "speechmatics",
     "rev", "sherpa",
 )  # fmt: skip
-"""Plain text, and files whose texts are parts of them (io/speech.py)."""
+"""Plain text, and files whose texts are parts of them (io/formats.py)."""
 KEEP = "keep"
 REMARKS = (KEEP, "lower", "capitalized")
 """Values of `remarks`."""

@@ -8,7 +8,7 @@ from support.command_line import run
 from support.models import build
 
 import capfst
-import capfst.io.marked_text
+import capfst.io.plain_text
 from capfst.exceptions import OptionError
 from capfst.recaser import Recaser
 from capfst.text.markup import HTML, MARKDOWN
@@ -73,7 +73,7 @@ def test_recase_does_not_parse_markup_with_options_for_lines(model, pages):
 @pytest.mark.parametrize("block", [1, 20, 1 << 20])
 @pytest.mark.parametrize("options", [[], ["--document"]])
 def test_batch(model, pages, monkeypatch, block, options):
-    monkeypatch.setattr(capfst.io.marked_text, "BLOCK", block)
+    monkeypatch.setattr(capfst.io.plain_text, "BLOCK", block)
     out = pages.with_name("out")
     run("batch", "-q", "--lm", model, pages, "-o", out, "--jobs", 2, *options)
     assert (out / "a.md").read_bytes().decode() == MARKDOWN_CASED

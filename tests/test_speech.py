@@ -156,7 +156,7 @@ def test_long_files_are_recased_in_parts(tmp_path: Path, monkeypatch: pytest.Mon
     file = tmp_path / "a.ctm"
     file.write_text(text)
     whole = run("recase", file).stdout
-    monkeypatch.setattr("capfst.io.timed_words.BLOCK", 1000)
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 1000)
     assert (
         run("recase", "--jobs", "2", file).stdout
         == whole

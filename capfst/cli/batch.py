@@ -104,9 +104,9 @@ def batch(
     from capfst.batch.report import FAILED
     from capfst.batch.run import run_batch
     from capfst.io.files import suffix_of
+    from capfst.io.formats import SUFFIXES
     from capfst.io.outputs import plan
     from capfst.io.protocol import BatchOptions
-    from capfst.io.speech import SUFFIXES
     from capfst.recaser import load
     from capfst.system.atomic import check_output, writing
 

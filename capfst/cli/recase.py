@@ -259,10 +259,10 @@ def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
     if len(files) < 2 and all(file.suffix in ("", ".txt") for file in files):
         return None
     from capfst.io.files import suffix_of
-    from capfst.io.speech import JSON, TEXTS, speech_format
+    from capfst.io.formats import JSONS, speech_format
 
     for file in files:
-        if file.is_file() and (found := speech_format(file, text) or TEXTS * (suffix_of(file.name) in JSON)):
+        if file.is_file() and (found := speech_format(file, text) or "json" * (suffix_of(file.name) in JSONS)):
             return found
     return None
 
@@ -276,7 +276,7 @@ def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
     first = next(blocks, b"")
     format = recognized(first)
     if format:
-        from capfst.io.speech import format_of_text
+        from capfst.io.formats import format_of_text
 
         format = format_of_text(first)
     return format, chain([first] if first else [], blocks)
@@ -303,8 +303,8 @@ def _running(
     """Return the parts of a file whose texts are parts of it; None for plain text."""
     if format is None and rescoring is None and text.remarks == KEEP:
         return None
+    from capfst.io.formats import SUBTITLES, reader
     from capfst.io.running_text import RunningBlocks
-    from capfst.io.speech import SUBTITLES, reader
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 

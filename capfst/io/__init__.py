@@ -10,19 +10,19 @@ splits.py        files → ranges of whole lines, for parallel tasks
 documents.py     lines → documents, separated by blank lines
 alignments.py    translations, their source and their word alignments, line by line
 protocol.py      the interface of a format; TextOptions, BatchOptions, RecaseCounts
-running_text.py  the spans of text in a part of a file ⇄ the text that they make; all formats of text use it
-lines.py         the base class of formats whose records are lines:
-                 plain_text.py, tsv.py, csv.py, jsonl.py, json_array.py
+running_text.py  the spans of text in a part of a file ⇄ the text that they make
+text_file.py     the base class of files of text: bytes → parts of whole records or cues → their running text
+lines.py         of those whose texts are records: plain_text.py (also Markdown and HTML), tables.py,
+                 json_records.py
 json_paths.py    a.b[].c → the texts inside a JSON value
+captions.py      subtitles: .srt, .vtt, .ass, .sbv, .ttml → their running text, of the words that cue_text.py finds
+timed_words.py   .ctm, .stm, Kaldi's text
+textgrid.py      Praat's TextGrid
+transcripts.py   JSON of recognizers
+lyrics.py        .lrc; gettext.py: .po
 parquet.py       columns of a Parquet file, which arrow.py recases
 wiki.py          Wikimedia dumps, which are only read
-captions.py      subtitles: .srt, .vtt, .ass, .sbv, .ttml → their running text, of the words that cue_text.py finds
-timed_words.py   .ctm, .stm, Kaldi's text → their running text
-textgrid.py      Praat's TextGrid → its running text
-transcripts.py   JSON of recognizers → its running text
-lyrics.py        .lrc → its running text, a line each; gettext.py: .po
 signs.py         the beginning of a text → its format
-speech.py        the formats of these
 formats.py       the suffix or the content of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs
 text_blocks.py   files of any format → blocks of lines, for training

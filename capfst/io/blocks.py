@@ -2,7 +2,7 @@
 
 Input: text files, plain or compressed, or an open stream. Output: blocks of bytes, each of whole lines, in the order of
 the files. `read_blocks` reads a corpus: valid UTF-8 without byte order marks, every line ended. `read_stream` keeps
-every byte of valid UTF-8; `raw_blocks` does not decode at all.
+every byte of valid UTF-8; `raw_pieces` and `whole_lines` do not decode at all.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -73,14 +73,17 @@ def file_blocks(
 ) -> Iterator[bytes]:
     """Yield the lines of one file, as `read_blocks`. `progress` is called with the number of bytes read, before
     decompression. transcoding: of a file that is not UTF-8."""
-    start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
-    for block in valid(_whole_lines(raw_pieces(file, on_read, transcoding), size, str(file)), str(file), errors):
-        if start:
-            block = block.removeprefix(UTF8_MARK)
-            start = False
+    return ended_lines(read_stream(file, size=size, errors=errors, on_read=on_read, transcoding=transcoding))
+
+
+def ended_lines(blocks: Iterable[bytes], begins_file: bool = True) -> Iterator[bytes]:
+    """Yield blocks of whole lines without the byte order mark of their file, and with its last line ended."""
+    for block in blocks:
+        block = block.removeprefix(UTF8_MARK) if begins_file else block
+        begins_file = False
         if block:
-            yield ended(block)
+            yield block if block.endswith(b"\n") else block + b"\n"
 
 
 def read_stream(
@@ -102,24 +105,11 @@ def read_stream(
     """
     if isinstance(source, Path):
         pieces = raw_pieces(source, on_read, transcoding)
-        return valid(_whole_lines(pieces, size, str(source)), str(source), errors)
+        return valid(whole_lines(pieces, size, str(source)), str(source), errors)
     pieces = delivered(source, size, name, on_read)
     if transcoding:
         pieces = transcoding.utf8(pieces, name)
-    return valid(_whole_lines(pieces, 1, name), name, errors)
-
-
-def raw_blocks(
-    file: Path, size: int = BLOCK, on_read: OnRead | None = None, transcoding: Transcoding | None = None
-) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, UTF-8 or not, in blocks of whole lines; only the last block may lack its
-    newline. `on_read` is called with the bytes that are read, before decompression. transcoding: of a file that is not
-    UTF-8, which is yielded as UTF-8.
-
-    Raises:
-        CorpusError: the file cannot be read, is damaged or truncated.
-    """
-    return _whole_lines(raw_pieces(file, on_read, transcoding), size, str(file))
+    return valid(whole_lines(pieces, 1, name), name, errors)
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
@@ -149,14 +139,20 @@ def delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None = N
 
 
 def raw_pieces(file: Path, on_read: OnRead | None = None, transcoding: Transcoding | None = None) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, as `raw_blocks`, piece by piece."""
+    """Yield the decompressed bytes of a file piece by piece. `on_read` is called with the bytes that are read, before
+    decompression. transcoding: of a file that is not UTF-8, which is yielded as UTF-8.
+
+    Raises:
+        CorpusError: the file cannot be read, is damaged or truncated.
+    """
     with decompressed(file, on_read) as stream:
         pieces = iter(lambda: stream.read(PIECE), b"")
         yield from transcoding.utf8(pieces, str(file)) if transcoding else pieces
 
 
-def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[bytes]:
-    """Join pieces to blocks that end with a line, each as soon as there are `size` bytes."""
+def whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[bytes]:
+    """Join pieces to blocks that end with a line, each as soon as there are `size` bytes; only the last one may lack
+    its newline. CorpusError: a line of the file `name` is too long."""
     parts: list[bytes | memoryview] = []
     held = 0
     for piece in pieces:

@@ -1,23 +1,23 @@
 """Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp).
 
-In: blocks of a file. Out: their running text (running_text.py), which is that of the cues. Times, tags, styles and all
+In: a file. Out: its running text (running_text.py), which is that of the cues. Times, tags, styles and all
 else stay. The classes find the cues of their format, and cue_text.py the words in these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import joined
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
-from capfst.io.lines import BLOCK
-from capfst.io.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts, TextOptions
 from capfst.io.running_text import Remarks, RunningText, Times
+from capfst.io.text_file import Part, SpeechFile
 from capfst.options import KEEP
 
 _clock = re.compile(r"\d+:\d\d(?::\d\d(?:[.,]\d+)?|[.,]\d+)").search
@@ -32,52 +32,39 @@ class Cue(NamedTuple):
     speaker: str | None = None  # None: the format names none
 
 
-class Captions:
-    """Reads a file of subtitles. A subclass finds its cues."""
+class Captions(SpeechFile):
+    """A file of subtitles. A subclass finds its cues."""
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY)
 
-    def __init__(self, name: str, remarks: str = KEEP) -> None:
-        self.name = name
-        self._remarks = remarks
-        self._marks = Marks(self.marks, remarks != KEEP)
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path, options)
+        self._remarks = options.remarks
+        self._marks = Marks(self.marks, options.remarks != KEEP)
         self._speaker: str | None = None
-
-    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the parts of a file that is given in blocks of whole lines.
-
-        Raises:
-            CorpusError: there are no cues in the first block.
-        """
-        held, is_first = "", True
-        ahead = joined(blocks, BLOCK)
-        block = next(ahead, None)
-        while block is not None:
-            data, block = held + block.decode(), next(ahead, None)
-            n = len(data) if block is None else self.whole(data)
-            held = data[n:]
-            if n:
-                yield self._running(data[:n], is_first)
-                is_first = False
+        self._is_known = False
 
     def whole(self, data: str) -> int:
-        """Return the length of the whole cues of a block."""
         blank = max(data.rfind("\n\n"), data.rfind("\n\r\n")) + 1
         return data.find("\n", blank) + 1 if blank else 0
 
-    def _running(self, data: str, is_first: bool) -> RunningText:
+    def running(self, part: Part) -> RunningText:
+        data = part.data
         cues, places = [], [(0, 0)]
         for cue in self.cues(data):
             places.append(cue[:2])
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
-        if is_first and not cues and data.strip("\ufeff \t\r\n") and not self.is_empty(data):
-            raise CorpusError(f"{self.name}: no cues of {self.title}. Choose another `format`.")
-        times, counts = partial(_times, data, places), RecaseCounts(records=len(cues))
+        if not (self._is_known or cues or self.is_empty(data)) and data.strip("\ufeff \t\r\n"):
+            raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
+        self._is_known = True
+        counts = RecaseCounts(records=len(cues))
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
-        return RunningText(data, *joined_cues(cues), counts=counts, cue_times=times, remarks=remarks)
+        spans, copies = joined_cues(cues)
+        times = partial(_times, data, places)
+        return RunningText(data, spans, copies, counts=counts, times=times, are_cues=True, remarks=remarks)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -113,19 +100,17 @@ class _Timed(Captions):
     _in_cue = False
 
     def cues(self, data: str) -> Iterator[Cue]:
-        starts = [0] if self._in_cue else []
-        ends = []
-        for times in self.times.finditer(data):
-            ends.append(times.start())
-            starts.append(times.end())
-        ends = [*(ends if self._in_cue else ends[1:]), len(data)]
-        for start, end in zip(starts, ends, strict=False):
-            blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
-            end = blank.start() if blank else end
-            text = data[start:end].strip() if self.has_data else ""
-            if not (text.startswith("{") and text.endswith("}")):
-                yield Cue(start, end)
-        self._in_cue = bool(starts) and not self.ends_at_blank_line
+        start = 0 if self._in_cue else -1
+        for times in chain(self.times.finditer(data), [None]):
+            end = times.start() if times else len(data)
+            if start >= 0:
+                blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
+                end = blank.start() if blank else end
+                text = data[start:end].strip() if self.has_data else ""
+                if not (text.startswith("{") and text.endswith("}")):
+                    yield Cue(start, end)
+            self._in_cue = start >= 0 and not self.ends_at_blank_line
+            start = times.end() if times else -1
 
 
 class Srt(_Timed):
@@ -193,13 +178,12 @@ class Ass(Captions):
     marks = (r"(?P<line>\\[Nn])", SPACE, OVERRIDE, TAG, MUSIC, SOUND, TURN)
     _lines = re.compile(r"(?m)^[ \t]*(\[[^\]\n]*\]|Format|Dialogue)[ \t]*:?[ \t]*([^\r\n]*)").finditer
 
-    def __init__(self, name: str, remarks: str = KEEP) -> None:
-        super().__init__(name, remarks)
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path, options)
         self._is_event = False
         self._fields = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 
-    def whole(self, data: str) -> int:
-        return len(data)
+    whole = SpeechFile.whole  # any line
 
     def is_empty(self, data: str) -> bool:
         return "[Script Info]" in data or "[Events]" in data

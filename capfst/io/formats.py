@@ -1,65 +1,98 @@
-"""The table of formats: the suffix of a file's name, before `.gz` and the like, or its content, selects the class that
-reads and writes the file.
+"""The table of formats: the suffix of a file's name, before `.gz` and the like, the option `format` or the content of
+the file selects the class that reads and writes it.
 
 Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.pdf`, …), and
-those whose content is recognized (speech.py). A `.json` or `.xml` file in a folder is often not text, so it is read
-only if its content is known, or its field or format is named.
+those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so it is read only if its
+content is known, or its field or format is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
+from typing import Any, Protocol
 
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.forks import loading
-from capfst.io.csv import Csv
+from capfst.io.blocks import PIECE, raw_pieces
+from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.files import NO_TEXT, failures_of, suffix_of
-from capfst.io.json_array import Json
-from capfst.io.jsonl import Jsonl
-from capfst.io.marked_text import MarkedText
-from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
-from capfst.io.signs import JSON as TEXTS
-from capfst.io.signs import TEXT
-from capfst.io.speech import JSON, Speech, has_known_texts, speech_format
-from capfst.io.tsv import Tsv
-from capfst.text.markup import NONE, markup_of
+from capfst.io.running_text import RunningText
+from capfst.io.signs import JSON, TEXT, TRANSCRIPT, recognized
+from capfst.options import FORMATS as NAMES
+from capfst.options import KEEP
+from capfst.text.markup import AUTO, NONE, markup_of
 from capfst.text.markup import SUFFIXES as MARKUPS
+
+SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")
+"""Formats with sounds and remarks."""
+JSONS = (".json", ".json3", ".jsonl", ".ndjson")
+FORMATS = {
+    ".csv": "csv", ".json": "json", ".json3": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+    ".tsv": "tsv",
+}  # fmt: skip
+"""Formats of records, by the suffixes of files."""
+_OPEN = (".json", ".xml")
+"""Suffixes of files that may be anything."""
+_CLASSES = {
+    "text": "plain_text.PlainText", "csv": "tables.Csv", "tsv": "tables.Tsv", "parquet": "parquet.Parquet",
+    "jsonl": "json_records.Jsonl", "json": "json_records.Json", "json stream": "json_records.JsonTexts",
+    "wiki": "wiki.Wiki",
+    "srt": "captions.Srt", "vtt": "captions.Vtt", "ass": "captions.Ass", "ssa": "captions.Ass", "sbv": "captions.Sbv",
+    "ttml": "captions.Ttml", "lrc": "lyrics.Lrc", "textgrid": "textgrid.TextGrid", "po": "gettext.Po",
+    "ctm": "timed_words.Ctm", "stm": "timed_words.Stm", "kaldi": "timed_words.KaldiText",
+    **dict.fromkeys(NAMES[NAMES.index(TRANSCRIPT) :], "transcripts.Transcript"),
+}  # fmt: skip
+"""The module and class of each format; few of them are imported in a process, and some need optional packages."""
+SUFFIXES = {f".{name}": name for name in (*SUBTITLES, "lrc", "textgrid", "po", "ctm", "stm")}
+SUFFIXES |= {".dfxp": "ttml", ".pot": "po"}
+"""Formats whose texts are parts of a file, by the suffixes of files."""
+_LONG_HEAD = 1 << 20
+"""Bytes that show that JSON is a recognizer's: its segments may follow the whole text."""
+_NAMED = frozenset([".csv", ".tsv", ".parquet", *MARKUPS])  # whose content does not count
 
 _importing = Lock()
 """If the import of a module fails in one thread, Python gives another thread an ImportError without the reason."""
 
 
-def _parquet(path: Path, options: TextOptions) -> Format:
+def _opened(name: str, path: Path, options: TextOptions, *more: Any) -> Any:
+    """Return the object of a format for a file."""
+    module, class_name = _CLASSES[name].split(".")
     with loading(), _importing:
-        from capfst.io.parquet import Parquet  # noqa: PLC0415  (pyarrow is optional, and slow to import)
-
-    return Parquet(path, options)
-
-
-def _wiki(path: Path, options: TextOptions) -> Reader:
-    with loading(), _importing:
-        from capfst.io.wiki import Wiki  # noqa: PLC0415  (mwxml and mwparserfromhell are optional)
-
-    return Wiki(path, options)
+        made = getattr(import_module(f"capfst.io.{module}"), class_name)
+    return made(path, options, *more)
 
 
-FORMATS: dict[str, Callable[[Path, TextOptions], Format]] = {
-    ".csv": Csv,
-    ".json": Json,
-    ".json3": Json,
-    ".jsonl": Jsonl,
-    ".ndjson": Jsonl,
-    ".parquet": _parquet,
-    ".tsv": Tsv,
-}
-_READERS: dict[str, Callable[[Path, TextOptions], Reader]] = {**FORMATS, ".xml": _wiki}
+def _speech(name: str, path: Path, options: TextOptions) -> Any:
+    """Return the object of a format whose texts are parts of a file; only a transcript's may be named."""
+    return _opened(name, path, replace(options, format=name, field=options.field if name == TRANSCRIPT else ()))
 
 
-_OPEN = (".json", ".xml")
-"""Suffixes of files that may be anything."""
+class StreamReader(Protocol):
+    """Reads a stream of one format."""
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the running text of a stream that is given in blocks of whole lines; CorpusError if it is not of the
+        format."""
+
+
+def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> StreamReader:
+    """Return the reader of a stream in one of options.FORMATS, except plain text.
+
+    Args:
+        name: the name of the file, in errors.
+        fields: the paths of its texts, if the format is JSON or a transcript; without them, those of a transcript are
+            detected.
+        remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
+    """
+    options, path = TextOptions(field=fields, remarks=remarks), Path(name)
+    made: StreamReader = _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
+    return made
 
 
 def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bool:
@@ -69,7 +102,7 @@ def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bo
     if suffix == ".json" and (is_matched or options.format or options.field):
         return True
     if suffix in _OPEN:
-        return has_known_texts(path, options)
+        return _has_known_texts(path, options)
     return suffix in FORMATS or suffix in MARKUPS or suffix not in NO_TEXT
 
 
@@ -77,40 +110,85 @@ def can_train(name: str, options: TextOptions) -> bool:
     """Return whether a file of this name in a folder is training text: plain text, or a format whose field or column
     was selected."""
     suffix = suffix_of(name)
-    chosen = options.field if suffix in JSON else options.column
+    chosen = options.field if suffix in JSONS else options.column
     return suffix not in NO_TEXT or (suffix in FORMATS and bool(chosen))
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:
     """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
-    with failures_of(path):
-        if found := _by_content(path, options):
-            return found
-        suffix = _suffix(path, {**FORMATS, **MARKUPS})
-        markup = markup_of(suffix, options.markup)
-        if suffix not in FORMATS and markup != NONE:
-            return MarkedText(path, options, markup)
-        return FORMATS.get(suffix, PlainText)(path, options)
+    made: Format = _file(path, options, [*FORMATS, *MARKUPS])
+    return made
 
 
 def reader_of(path: Path, options: TextOptions) -> Reader:
     """Return the reader of a file; CorpusError if files with its suffix cannot be read, OptionError if the options do
     not select the text of its records."""
-    with failures_of(path):
-        return _by_content(path, options) or _READERS.get(_suffix(path, _READERS), PlainText)(path, options)
+    made: Reader = _file(path, options, [*FORMATS, ".xml"])
+    return made
 
 
-def _by_content(path: Path, options: TextOptions) -> Format | None:
-    """Return the format object of a file whose format is chosen, or recognized by its content."""
-    if options.format == TEXT:
-        return PlainText(path, options)
-    if (found := speech_format(path, options)) == TEXTS:
-        return FORMATS.get(suffix_of(path.name), Json)(path, options)
-    return Speech(path, options, found) if found else None
-
-
-def _suffix(path: Path, formats: Collection[str]) -> str:
+def _file(path: Path, options: TextOptions, suffixes: Collection[str]) -> Any:
+    """Return the object of a file. suffixes: those of formats other than plain text."""
     suffix = suffix_of(path.name)
-    if suffix in NO_TEXT and suffix not in formats:
-        raise CorpusError(f"{path}: cannot read {suffix} files. Convert it to text, {', '.join(formats)}.")
-    return suffix
+    with failures_of(path):
+        name = TEXT if options.format == TEXT else speech_format(path, options)
+        if name == TEXT:
+            return _opened(TEXT, path, options)
+        if name not in (None, JSON):
+            return _speech(name, path, options)
+        if not name and suffix in NO_TEXT and suffix not in suffixes:
+            raise CorpusError(f"{path}: cannot read {suffix} files. Convert it to text, {', '.join(suffixes)}.")
+        name = FORMATS.get(suffix) or name or ("wiki" if suffix == ".xml" else TEXT)
+        return _opened(name, path, options, *([markup_of(suffix, options.markup)] if name == TEXT else []))
+
+
+def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
+    """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
+    found = recognized(head)
+    if found != JSON or fields:
+        return found
+    from capfst.io.transcripts import is_transcript  # noqa: PLC0415  (few texts are JSON)
+
+    for size in PIECE, _LONG_HEAD:
+        with suppress(ValueError):  # not valid JSON, as its reader reports
+            if is_transcript(head[:size].decode(errors="replace")):
+                return TRANSCRIPT
+    return found
+
+
+def speech_format(path: Path, options: TextOptions) -> str | None:
+    """Return the format of a file: the chosen one, that of its suffix, or that of its content; None if it is plain
+    text, or one of the formats with fields or columns."""
+    suffix = suffix_of(path.name)
+    if options.format is not None or suffix in SUFFIXES:
+        format = options.format or SUFFIXES[suffix]
+        return None if format == TEXT else format
+    if suffix in _NAMED or options.markup not in (AUTO, NONE):
+        return None
+    found = format_of_text(_head(path, options), options.field)
+    return None if suffix in JSONS and found != TRANSCRIPT else found
+
+
+def _has_known_texts(path: Path, options: TextOptions) -> bool:
+    """Return whether a file whose suffix leaves open what it contains has texts that are known by its content."""
+    if speech_format(path, replace(options, format=None)):
+        return True
+    if suffix_of(path.name) not in JSONS:
+        return False
+    from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
+
+    return has_texts(_head(path, options).decode(errors="replace"))
+
+
+def _head(path: Path, options: TextOptions) -> bytes:
+    """Return the first bytes of a file, as UTF-8; nothing if it cannot be read: its format says so."""
+    transcoding = Transcoding(options.encoding, "replace") if options.encoding != UTF8 else None
+    try:
+        head = b""
+        for piece in raw_pieces(path, transcoding=transcoding):
+            head += piece
+            if len(head) >= _LONG_HEAD:
+                break
+        return head
+    except (CapfstError, ValueError):
+        return b""

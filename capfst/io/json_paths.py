@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -20,8 +21,7 @@ Step = str | None
 Paths = dict[Step, Any]
 """Paths as a tree: by their next steps, the tree of their other steps, or the whole path where it ends."""
 
-JSON = json.JSONDecoder(parse_int=str, parse_float=str)
-_value = JSON.scan_once  # type: ignore[attr-defined]
+_value = json.JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
 _listing = json.JSONDecoder(parse_int=lambda digits: 0)
 _space = re.compile(r"[ \t\r\n]*").match
 _tokens = re.compile(r"\\.|\[\]|\.|[^\\.\[]+|.", re.DOTALL).findall
@@ -31,6 +31,28 @@ _MOST_LISTED = 20
 
 class WrongTextError(Exception):
     """A value in which a path leads to no text. The message has the problem, without place and remedy."""
+
+
+class InvalidJsonError(Exception):
+    """A text is not JSON from an offset on. The message has the problem."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem)
+        self.offset = offset
+
+
+def value_at(text: str, start: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at `start`, with its numbers as they are written, and its end, with the space
+    after it; InvalidJsonError if there is none."""
+    try:
+        value, end = _value(text, start)
+    except StopIteration as error:
+        raise InvalidJsonError("a value is missing", error.value) from error
+    except json.JSONDecodeError as error:
+        raise InvalidJsonError(error.msg, error.pos) from error
+    except RecursionError as error:
+        raise InvalidJsonError("it is nested too deeply", start) from error
+    return value, after_space(text, end)
 
 
 def steps(path: str) -> list[Step]:
@@ -82,31 +104,35 @@ def tree(paths: tuple[str, ...]) -> Paths:
     return root
 
 
-def find_texts(line: str, start: int, paths: Paths) -> tuple[list[slice | None], int]:
-    """Return the positions of the strings, without their quotes, to which paths lead in the JSON value that begins at
-    `start`, in order, with None for null; and the end of the value, with the space after it.
+def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
+    """Return the positions of the strings, without their quotes, to which paths lead in the valid JSON value that
+    begins at `start`, in order, with None for null.
 
     Of several fields of one name in an object, the last one counts. An item of an array may lack a field.
 
     Raises:
         WrongTextError: a path leads nowhere, although no array on it is empty, or to something else.
-        json.JSONDecodeError, StopIteration, RecursionError: there is no JSON value.
     """
     found: set[str] = set()
-    start = _after_space(line, start)
     try:
-        texts, end = _texts(line, start, paths, found)
+        texts, _ = _texts(line, start, paths, found)
         absent = [path for path in _ends(paths) if path not in found]
         if absent:
             raise WrongTextError(f"the object has no field {absent[0]!r}")
     except WrongTextError as error:
-        known = ", ".join(text_paths(_listing.raw_decode(line, start)[0]))[:200] or "none"
+        known = ", ".join(known_paths(line, start))[:200] or "none"
         raise WrongTextError(f"{error}. Use `field` with one of its texts: {known}") from None
-    return texts, _after_space(line, end)
+    return texts
 
 
-def _after_space(line: str, i: int) -> int:
+def after_space(line: str, i: int) -> int:
     return _space(line, i).end()  # type: ignore[union-attr]
+
+
+def _after_comma(line: str, i: int) -> int:
+    """Return where the next item begins, or the end of the object or array is, given the end of an item."""
+    i = after_space(line, i)
+    return after_space(line, i + 1) if line[i] == "," else i
 
 
 def _ends(node: Paths | str) -> Iterator[str]:
@@ -119,12 +145,32 @@ def _ends(node: Paths | str) -> Iterator[str]:
 
 
 def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[slice | None], int]:
-    """Return as `find_texts`; add the paths that lead to a text, to null or to an empty array to `found`."""
-    kind = line[i : i + 1]
-    if isinstance(node, dict) and kind == "{" and node.keys() - {None}:
-        return _texts_in_object(line, i, node, found)
+    """Return as `find_texts` for a valid value; add the paths that lead to a text, to null or to an empty array to
+    `found`."""
+    kind = line[i]
+    if kind == "{" and isinstance(node, dict) and node.keys() - {None}:
+        members: dict[str, list[slice | None]] = {}
+        i = after_space(line, i + 1)
+        while line[i] != "}":
+            name, i = scanstring(line, i + 1)
+            i = after_space(line, after_space(line, i) + 1)
+            if name in node:
+                members.pop(name, None)  # so that texts stay in order
+                members[name], i = _texts(line, i, node[name], found)
+            else:
+                i = _value(line, i)[1]
+            i = _after_comma(line, i)
+        return [text for texts in members.values() for text in texts], i + 1
     if kind == "[" and isinstance(node, dict) and None in node:
-        return _texts_in_array(line, i, node[None], found)
+        items: list[slice | None] = []
+        i = after_space(line, i + 1)
+        if line[i] == "]":
+            found.update(_ends(node[None]))
+        while line[i] != "]":
+            texts, i = _texts(line, i, node[None], found)
+            items += texts
+            i = _after_comma(line, i)
+        return items, i + 1
     value, end = _value(line, i)
     if value is None or (isinstance(node, str) and kind == '"'):
         found.update(_ends(node))
@@ -134,54 +180,6 @@ def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[
         raise WrongTextError(f"the field {path!r} is not a string, but {kind}")
     wanted = "an array" if None in node else "an object"
     raise WrongTextError(f"there is no field {path!r}, but {kind} where {wanted} should be")
-
-
-def _expect(line: str, character: str, i: int) -> int:
-    if not line.startswith(character, i):
-        raise json.JSONDecodeError(f"{character} expected", line, i)
-    return _after_space(line, i + 1)
-
-
-def _texts_in_object(line: str, i: int, node: Paths, found: set[str]) -> tuple[list[slice | None], int]:
-    members: dict[str, list[slice | None]] = {}
-    i = _expect(line, "{", i)
-    more = not line.startswith("}", i)
-    while more:
-        if not line.startswith('"', i):
-            raise json.JSONDecodeError('" expected', line, i)
-        name, i = scanstring(line, i + 1)
-        i = _expect(line, ":", _after_space(line, i))
-        if name in node:
-            members.pop(name, None)  # so that texts stay in order
-            members[name], i = _texts(line, i, node[name], found)
-        else:
-            i = _value(line, i)[1]
-        more, i = _after_item(line, i)
-    if not line.startswith("}", i):
-        raise json.JSONDecodeError("} expected", line, i)
-    return [text for texts in members.values() for text in texts], i + 1
-
-
-def _after_item(line: str, i: int) -> tuple[bool, int]:
-    """Return whether a comma follows the item that ends at `i`, and where the next item, or the end, begins."""
-    i = _after_space(line, i)
-    more = line.startswith(",", i)
-    return more, _after_space(line, i + 1) if more else i
-
-
-def _texts_in_array(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[slice | None], int]:
-    texts: list[slice | None] = []
-    i = _expect(line, "[", i)
-    more = not line.startswith("]", i)
-    if not more:
-        found.update(_ends(node))
-    while more:
-        some, i = _texts(line, i, node, found)
-        texts += some
-        more, i = _after_item(line, i)
-    if not line.startswith("]", i):
-        raise json.JSONDecodeError("] expected", line, i)
-    return texts, i + 1
 
 
 def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
@@ -195,8 +193,9 @@ def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
         yield from values_at(value[path[0]], path[1:])
 
 
-def text_paths(value: Any) -> list[str]:
-    """Return the paths of the texts in a parsed JSON value, of which only the first item of an array is searched."""
+def known_paths(text: str, start: int) -> list[str]:
+    """Return the paths of the texts in the JSON value that begins there, of which only the first item of an array is
+    searched; nothing if it is not valid."""
     found: list[str] = []
 
     def search(value: Any, path: str) -> None:
@@ -211,5 +210,6 @@ def text_paths(value: Any) -> list[str]:
         elif isinstance(value, str) and path:
             found.append(path)
 
-    search(value, "")
+    with suppress(ValueError, RecursionError):
+        search(_listing.raw_decode(text, start)[0], "")
     return found

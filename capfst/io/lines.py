@@ -1,81 +1,75 @@
-"""The base class of formats whose records are lines: plain text, TSV, CSV and JSON lines.
+"""The base class of files of records: lines of plain text, rows of TSV and CSV, JSON lines, items of JSON.
 
-Input: a file of lines. Output: the text of each record; or the same file with only the case of these texts changed. A
-record that violates its format, or is not UTF-8, is malformed: it fails its file, passes unchanged or is dropped.
+Input: a file. Output: the text of each record; or the same file with only the case of these texts changed. A record
+that violates its format, or is not UTF-8, is malformed: it fails its file, passes unchanged or is dropped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.io.alignments import OtherTexts, mismatch
-from capfst.io.blocks import raw_blocks, refuse_foreign
-from capfst.io.compression import OnRead, compressing_like
-from capfst.io.documents import lines_of
-from capfst.io.encodings import UTF8, Transcoding, advice
+from capfst.io.blocks import raw_pieces
+from capfst.io.compression import OnRead
+from capfst.io.encodings import advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText, Span
+from capfst.io.text_file import Part, TextFile
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 
-BLOCK = 1 << 20  # bytes of text that are recased at once
-
 _BLANK = re.compile(r"[ \t]").search
-_NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
+_NOT_UTF8 = re.compile("[\udc80-\udcff]").search
+_line_ends = re.compile("\n").finditer
 
 
 class MalformedError(Exception):
     """A record violates its format. The message has the problem, without place and remedy."""
 
 
-class LineBlock(NamedTuple):
-    """Whole lines of a file."""
+class Record(NamedTuple):
+    """A record of a file."""
 
-    data: bytes
-    line: int  # the number of the first line, from 1
-
-
-LineRecord = tuple[str, list[slice], bool, list[OtherTexts], str | None]
-"""A record of a file of lines: the line, with its line end and those in it; the positions of its texts, none if it has
-no text or is malformed; whether it is malformed; the other texts of each text, none if they are not translations; and
-the value that it shares with the records of its document, or None."""
+    text: str  # with its line end, and those in it
+    positions: list[slice]  # of its texts; none if it has no text or is malformed
+    is_malformed: bool
+    others: list[OtherTexts]  # of its texts; none if they are not translations
+    key: str | None  # the value that it shares with the records of its document
 
 
-class TextFile:
-    """A file of text in any format."""
+def _is_utf8(text: str) -> bool:
+    """Return whether a text has no lone surrogates."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
-        self.path = path
-        self.errors = options.errors
-        self.settings: dict[str, Any] = options.settings()
-        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
 
-    @contextmanager
-    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-        """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
-        with compressing_like(self.path, file) as write:
-            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
+def ends_of_lines(data: str, is_last: bool) -> list[int]:
+    """Return the ends of the lines of a text, of which only the last line of a file may lack its line end."""
+    ends = [end.end() for end in _line_ends(data)]
+    return [*ends, len(data)] if is_last and data[-1:] not in ("", "\n") else ends
 
 
 class LineFormat(TextFile):
-    """A format of lines. A subclass defines the positions of texts in a line (`find`); `escape` and `unescape`, if
+    """A format of records. A subclass defines the positions of texts in a record (`find`); `escape` and `unescape`, if
     a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
-    `blocks`, `records` and `splittable`, if a record may have several lines."""
+    `record_ends` and `splittable`, if a record may have several lines."""
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased separately."""
     longest = 4 << 20
     """Characters of a text that are recased at once, to bound the additional memory."""
-    least_lines = 1
+    least_lines: ClassVar[int] = 1
     """The number of lines of a record without a line end."""
-    record_is_document = True
+    record_is_document: ClassVar[bool] = True
     """Whether, without a document key, each record is a document."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
@@ -96,34 +90,22 @@ class LineFormat(TextFile):
         """Return a format of this file that selects another text of its records."""
         return type(self)(self.path, options)
 
-    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
-        """Yield the file in blocks of whole records."""
-        return raw_blocks(self.path, BLOCK, on_read, self.transcoding)
+    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
+        """Return the ends of records as `ends`."""
+        return ends_of_lines(data, is_last)
 
-    def records(self, text: str, number: int) -> list[str]:
-        """Split a block into records. number: that of its first line."""
-        return list(lines_of(text))
+    def begin(self, header: str) -> None:
+        """Read the file's first record, before any other."""
 
-    def begin(self, data: bytes) -> None:
-        """Read the header in the file's first block. Called before any line is recased."""
-
-    def begin_all(self, data: bytes) -> None:
-        """Call `begin` for all texts of a record.
-
-        Raises:
-            CorpusError: the file is not UTF-8 text.
-        """
-        refuse_foreign(data, str(self.path))
+    def begin_all(self, header: str) -> None:
+        """Call `begin` for all texts of a record."""
         for file_format in (self, *self.others, *([self.document] if self.document else [])):
-            file_format.begin(data)
+            file_format.begin(header)
 
-    def names(self, data: bytes) -> list[str]:
-        """Return the names of a record's parts (fields or columns). data: the file's beginning (`head`)."""
+    def names(self, data: str) -> list[str]:
+        """Return the names of a record's parts (fields or columns). data: the file's beginning, with its first
+        record."""
         raise NotImplementedError
-
-    def head(self) -> bytes:
-        """Return the beginning of the file, with its first record."""
-        return next(self.blocks(lambda piece: None), b"")
 
     def selected(self, part: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of the parts of a record (fields or columns) that are texts.
@@ -132,110 +114,95 @@ class LineFormat(TextFile):
             OptionError: there is no name.
         """
         if not names:
-            known = ", ".join(self.names(self.head()))[:200] or "none"
+            head = b"".join(islice(raw_pieces(self.path, None, self.transcoding), 8))
+            known = ", ".join(self.names(head.decode(errors="replace")))[:200] or "none"
             raise OptionError(
                 f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {known}."
             )
         return names
 
-    def find(self, line: str, number: int) -> list[slice | None]:
+    def find(self, record: str, number: int) -> list[slice | None]:
         """Return the positions of the texts in a record, in order; None for a text that is null. The record includes
         its line end; `number` is that of its first line.
 
         Raises:
-            MalformedError: the line violates the format.
+            MalformedError: the record violates the format.
         """
         raise NotImplementedError
 
-    def key(self, line: str, number: int) -> str | None:
+    def key(self, record: str, number: int) -> str | None:
         """Return the text of a record in the form in which the records of a document share it; None if it has none."""
-        texts = [self.unescape(line[position]) for position in self.find(line, number) if position is not None]
+        texts = [self.unescape(record[position]) for position in self.find(record, number) if position is not None]
         return "\t".join(texts) if texts else None
 
     def unescape(self, raw: str) -> str:
-        """Return the text of the part of a line that `find` selects."""
+        """Return the text of the part of a record that `find` selects."""
         return raw
 
     def escape(self, old: str, recased: str) -> str:
         """Return recased text as it is written instead of `old`."""
         return recased
 
-    def pieces(self, on_read: OnRead) -> Iterator[LineBlock]:
-        line, held = 0, b""
-        for block in self.blocks(on_read):
-            if line == 0:
-                self.begin_all(block)
-                line = 1
-            data, held = self._cut(held + block, line)
-            yield LineBlock(data, line)
-            line += data.count(b"\n")
-        if held:
-            yield LineBlock(held, line)
+    def ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
+        """Return the ends of records, without those of the last document, which may continue; a document as long as a
+        part ends with it."""
+        ends = self.record_ends(data, is_first, is_last)
+        if is_first and ends:
+            self.begin_all(data[: ends[0]])
+        n = len(ends)
+        if self.document and not is_last:
+            bounds = [0, *ends]
+            keys = (self._key(data[bounds[k] : bounds[k + 1]], is_first and k == 0) for k in reversed(range(n)))
+            key = next(keys, None)
+            n -= 1 + sum(1 for _ in takewhile(lambda other: key is not None and other == key, keys))
+        return ends[:n] or ends
 
-    def _cut(self, data: bytes, line: int) -> tuple[bytes, bytes]:
-        """Split whole records, the first of them in this line, into those of whole documents and those of the last
-        document, which may continue. A document as long as a block ends with it."""
-        if self.document is None:
-            return data, b""
-        records = self.records(data.decode(errors="surrogateescape"), line)
-        last = len(records) - 1
-        key = self._key(records[last], line + last)
-        while last > 0 and key is not None and self._key(records[last - 1], line + last - 1) == key:
-            last -= 1
-        parts = ("".join(some).encode(errors="surrogateescape") for some in (records[:last], records[last:]))
-        return (data, b"") if last == 0 else tuple(parts)  # type: ignore[return-value]
-
-    def _key(self, record: str, number: int) -> str | None:
+    def _key(self, record: str, is_first: bool) -> str | None:
         """Return the value that a record shares with those of its document; None if there is none, or the record is
-        malformed. number: 1 for the file's first record."""
+        malformed."""
         try:
-            return self.document.key(record, number) if self.document else None
+            return self.document.key(record, 1 if is_first else 2) if self.document else None
         except MalformedError:
             return None
 
-    def decoded(self, block: LineBlock) -> tuple[str, bool]:
-        """Return the block's text; and whether it contains lone surrogates: bytes that are not UTF-8, whose lines are
-        malformed."""
-        try:
-            return block.data.decode(), False
-        except UnicodeDecodeError:
-            strict = self.errors == "strict"
-            return block.data.decode(errors="surrogateescape" if strict else "replace"), strict
+    def pieces(self, on_read: OnRead) -> Iterator[Any]:
+        return self.cut(self.raw(on_read))
 
-    def line_records(self, block: LineBlock) -> Iterator[LineRecord]:
-        """Yield the records of a block with the positions of their texts.
+    def records(self, part: Part) -> Iterator[Record]:
+        """Yield the records of a part with the positions of their texts.
 
         Raises:
             CorpusError: a record is malformed, which fails the file.
         """
-        text, malformed_bytes = self.decoded(block)
-        after = block.line
-        for line in self.records(text, block.line):
-            number, after = after, after + (line.count("\n") or self.least_lines)
+        after = part.line
+        has_bad = not _is_utf8(part.data)
+        for start, end in pairwise([0, *part.ends]):
+            text = part.data[start:end]
+            number, after = after, after + (text.count("\n") or self.least_lines)
             positions: list[slice | None] = []
             others: list[OtherTexts] = []
-            malformed, key = False, None
+            is_malformed, key = False, None
             try:
-                if malformed_bytes and (bad := _NOT_UTF8(line)):
+                if has_bad and (bad := _NOT_UTF8(text)):
                     raise MalformedError(
-                        f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}."
-                        f" {advice(block.data)}"
+                        f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {text[: bad.start()][-20:]!r}."
+                        f" {advice(part.data.encode(errors='surrogateescape'))}"
                     )
-                positions = self.find(line, number)
+                positions = self.find(text, number)
                 if self.others and positions:
-                    others = self._others(line, number, positions)
+                    others = self._others(text, number, positions)
                 if self.document and positions:
-                    key = self.document.key(line, number)
+                    key = self.document.key(text, number)
             except MalformedError as error:
-                positions, malformed = [], True
+                positions, is_malformed = [], True
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
             found = [each for each in positions if each is not None] if None in positions else positions
-            yield line, found, malformed, others, key  # type: ignore[misc]
+            yield Record(text, found, is_malformed, others, key)  # type: ignore[arg-type]
 
-    def _others(self, line: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
+    def _others(self, record: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
         """Return the other texts of each text of a record; MalformedError if they do not fit it."""
-        found = [other.find(line, number) for other in self.others]
+        found = [other.find(record, number) for other in self.others]
         if any(len(each) != len(positions) for each in found):
             counts = ", ".join(str(len(each)) for each in found)
             raise MalformedError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
@@ -244,30 +211,35 @@ class LineFormat(TextFile):
             if position is None:
                 continue
             pairs = zip(self.others, there, strict=True)
-            texts = [other.unescape(line[each]) if each is not None else "" for other, each in pairs]
-            if why := mismatch(self.unescape(line[position]), texts):
+            texts = [other.unescape(record[each]) if each is not None else "" for other, each in pairs]
+            if why := mismatch(self.unescape(record[position]), texts):
                 raise MalformedError(why)
             others.append(tuple(text.encode("utf-8", "surrogatepass") for text in texts))
         return others
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        for block in self.pieces(on_read):
-            for line, positions, *_ in self.line_records(block):
-                for position in positions:
-                    yield self.unescape(line[position])
+        for part in self.pieces(on_read):
+            for record in self.records(part):
+                for position in record.positions:
+                    yield self.unescape(record.text[position])
 
-    def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        output, counts, first = [], RecaseCounts(), block.line - 1
-        for part in self.running(block):
-            recased, more = part.recased(recase, first)
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the running text of a file that is given in blocks."""
+        for part in self.cut(blocks):
+            yield from self.running(part)
+
+    def recased(self, part: Part, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
+        output, counts, first = [], RecaseCounts(), part.line - 1
+        for running in self.running(part):
+            recased, more = running.recased(recase, first)
             output.append(recased)
             counts += more
-            first += part.data.count("\n")
+            first += running.data.count("\n")
         return b"".join(output), counts
 
-    def running(self, block: LineBlock) -> Iterator[RunningText]:
-        """Yield a block, usually as one part, with the text of its records, each on lines of its own. A text that
-        begins a document is after a blank line."""
+    def running(self, part: Part) -> Iterator[RunningText]:
+        """Yield a part, usually as one, with the text of its records, each on lines of its own. A text that begins a
+        document is after a blank line."""
         kept: list[str] = []
         spans: list[Span] = []
         others: list[OtherTexts] = []  # of the spans
@@ -280,16 +252,16 @@ class LineFormat(TextFile):
             text = shown(recased.encode("utf-8", "surrogatepass"), hidden[old])
             return self.escape(old, str(text, "utf-8", "surrogatepass"))
 
-        def part() -> RunningText:
+        def running() -> RunningText:
             if spans:
                 spans[0] = spans[0]._replace(before=spans[0].before[1:])
             counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_extra)
             return RunningText("".join(kept), spans, (), show if hides else self.escape, counts, others=others)
 
-        for line, found, malformed, its_others, key in self.line_records(block):
+        for text, found, is_malformed, its_others, key in self.records(part):
             n_records += 1
-            n_malformed += malformed
-            if malformed and self.on_error == "drop":
+            n_malformed += is_malformed
+            if is_malformed and self.on_error == "drop":
                 continue
             before = "\n"
             if separates and found and (key is None or key != key_before):
@@ -297,35 +269,35 @@ class LineFormat(TextFile):
                 n_extra += 1
             key_before = key if found else key_before
             others += its_others
-            is_long = len(line) > self.longest and found and not its_others  # a source is not cut
-            for piece, positions, is_whole in _cut(line, found, self.longest) if is_long else [(line, found, True)]:
+            is_long = len(text) > self.longest and found and not its_others  # a source is not cut
+            for piece, positions, is_whole in _cut(text, found, self.longest) if is_long else [(text, found, True)]:
                 for position in positions:
                     raw = piece[position]
                     value = self.unescape(raw)
                     if hides:
-                        text, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
-                        value = text.decode("utf-8", "surrogatepass")
+                        masked, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
+                        value = masked.decode("utf-8", "surrogatepass")
                     spans.append(Span(size + position.start, size + position.stop, value, before))
                     before = "\n"
                 kept.append(piece)
                 size += len(piece)
                 n_extra += not is_whole
                 if size >= self.longest:
-                    yield part()
+                    yield running()
                     kept, spans, others, size = [], [], [], 0
                     n_records = n_malformed = n_extra = 0
-        yield part()
+        yield running()
 
 
-def _cut(line: str, positions: list[slice], longest: int) -> Iterator[tuple[str, list[slice], bool]]:
-    """Yield pieces of a line with one text each, its position in the piece, and whether the piece ends the text: a
+def _cut(text: str, positions: list[slice], longest: int) -> Iterator[tuple[str, list[slice], bool]]:
+    """Yield pieces of a record with one text each, its position in the piece, and whether the piece ends the text: a
     longer text is cut after blanks."""
     start = 0
     for number, position in enumerate(positions, 1):
         begin = position.start
-        while position.stop - begin > longest and (blank := _BLANK(line, begin + longest, position.stop)):
-            yield line[start : blank.end()], [slice(begin - start, blank.end() - start)], False
+        while position.stop - begin > longest and (blank := _BLANK(text, begin + longest, position.stop)):
+            yield text[start : blank.end()], [slice(begin - start, blank.end() - start)], False
             start = begin = blank.end()
-        end = len(line) if number == len(positions) else position.stop
-        yield line[start:end], [slice(begin - start, position.stop - start)], True
+        end = len(text) if number == len(positions) else position.stop
+        yield text[start:end], [slice(begin - start, position.stop - start)], True
         start = end

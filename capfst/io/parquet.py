@@ -31,9 +31,10 @@ except ImportError as error:
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.arrow import as_binary, from_rows, recase_rows
 from capfst.io.compression import OnRead
-from capfst.io.lines import BLOCK, MalformedError
+from capfst.io.lines import MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
-from capfst.io.tsv import no_single_column
+from capfst.io.tables import no_single_column
+from capfst.io.text_file import BLOCK
 from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
 
@@ -175,13 +176,12 @@ class Parquet:
         values = [value for row in zip(*columns, strict=True) for value in row]  # row by row; None: no text
         malformed, other_texts = self._checked(values, width, piece)
         present = np.array([value is not None for value in values], bool)
-        blank = np.zeros(present.sum(), bool)  # whether a document begins with a text, after a blank line
-        if piece.begins is not None and blank.size:
+        texts = [value for value in values if value is not None]
+        before: list[bool] = []  # whether a document begins with a text, after a blank line
+        if piece.begins is not None and texts:
             begins = np.asarray(piece.begins)
             documents = np.repeat(np.cumsum(begins), width)[present]
-            blank[0], blank[1:] = begins[0], documents[1:] != documents[:-1]
-        texts = [value for value in values if value is not None]
-        before = blank.tolist() if blank.any() else []
+            before = [bool(begins[0]), *(np.diff(documents) > 0).tolist()]
         counts = RecaseCounts(records=n_rows, malformed=len(malformed), lines=-sum(before))
 
         def counted(text: bytes) -> memoryview:

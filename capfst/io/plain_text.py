@@ -1,19 +1,47 @@
-"""Plain text: each line is a record, all of which is text."""
+"""Plain text: each line is a record, all of which is text; also text with markup, of which parts are hidden.
+
+The parts of Markdown and HTML that are not text (text/markup.py) are hidden from recasing. They are found in the order
+of the file, so that a block of it depends on those before; the blocks are then recased in any threads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import compress, count
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from capfst.exceptions import OptionError
-from capfst.io.blocks import joined
-from capfst.io.compression import OnRead
-from capfst.io.documents import Head, whole_documents
-from capfst.io.lines import BLOCK, LineBlock, LineFormat
+from capfst.io.blocks import joined, whole_lines
+from capfst.io.documents import Head, lines_of, whole_documents
+from capfst.io.lines import LineFormat, Record, ends_of_lines
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.io.text_file import BLOCK, Part
+from capfst.text.markup import NONE, Hiding, bytes_hidden, shown
+
+
+class TextBlock(NamedTuple):
+    """Whole lines of a file."""
+
+    data: bytes
+    line: int  # the number of the first line, from 1
+    hidden: npt.NDArray[np.uint8] | None  # the bytes of hidden parts; None: there is no markup
+
+    @property
+    def original(self) -> bytes:
+        return self.data if self.hidden is None else bytes(shown(self.data, self.hidden))
 
 
 class PlainText(LineFormat):
     record_is_document = False  # blank lines separate documents
+
+    def __init__(self, path: Path, options: TextOptions, markup: str = NONE) -> None:
+        super().__init__(path, options)
+        self.markup = markup
+        self.splittable &= markup == NONE
 
     def other(self, options: TextOptions) -> LineFormat:
         raise OptionError(
@@ -21,23 +49,50 @@ class PlainText(LineFormat):
             " that blank lines separate."
         )
 
-    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
-        blocks = super().blocks(on_read)
-        return joined(whole_documents(blocks), BLOCK) if self.by_document else blocks
+    def cut(self, pieces: Iterable[bytes], line: int = 1) -> Iterator[TextBlock]:  # type: ignore[override]
+        """Yield the lines of a text in blocks."""
+        blocks, hiding = whole_lines(pieces, BLOCK, str(self.path)), None
+        if self.markup != NONE:
+            hiding = Hiding()
+            if self.errors == "replace":
+                blocks = (block.decode(errors="replace").encode() for block in blocks)
+            blocks = hiding.hide(blocks, self.markup)
+        for data in joined(whole_documents(blocks), BLOCK) if self.by_document else blocks:
+            if line == 1:
+                self.head_lines = data[: Head().more(data)].decode(errors="replace").encode()
+            yield TextBlock(data, line, hiding.take(data) if hiding else None)
+            line += data.count(b"\n")
 
-    def begin(self, data: bytes) -> None:
-        self.head_lines = data[: Head().more(data)].decode(errors="replace").encode()
+    def find(self, record: str, number: int) -> list[slice | None]:
+        return [slice(0, len(record.removesuffix("\n")))]
 
-    def find(self, line: str, number: int) -> list[slice | None]:
-        return [slice(0, len(line.removesuffix("\n")))]
+    def records(self, part: Part | TextBlock) -> Iterator[Record]:
+        assert isinstance(part, TextBlock)
+        data = part.original.decode(errors="surrogateescape" if self.errors == "strict" else "replace")
+        return super().records(Part(data, part.line, ends_of_lines(data, is_last=True)))
 
-    def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        """Recase the block as a whole; line by line only if some lines are malformed."""
-        text, malformed = self.decoded(block)
-        if malformed:
-            return super().recased(block, recase)
-        recased, counts = recase(
-            text.encode() if "\ufffd" in text else block.data, head=b"" if block.line == 1 else self.head_lines
-        )
-        counts = counts.at(lambda line: block.line - 1 + line)
-        return recased, counts + RecaseCounts(records=counts.lines)
+    def recased(self, part: Part | TextBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
+        """Recase a block as a whole, without malformed lines."""
+        assert isinstance(part, TextBlock)
+        text = part.data
+        try:
+            part.original.decode()
+        except UnicodeDecodeError:
+            if self.errors == "strict":
+                return self._recased_lines(part, recase)
+            text = text.decode(errors="replace").encode()
+        recased, counts = recase(text, head=b"" if part.line == 1 else self.head_lines)
+        counts = counts.at(lambda line: part.line - 1 + line) + RecaseCounts(records=counts.lines)
+        return recased if part.hidden is None else shown(recased, part.hidden), counts
+
+    def _recased_lines(self, part: TextBlock, recase: Recase) -> tuple[bytes, RecaseCounts]:
+        """Recase a block with malformed lines."""
+        good = [not record.is_malformed for record in self.records(part)]
+        lines = list(lines_of(part.original))
+        original, text = (b"".join(compress(each, good)) for each in (lines, lines_of(part.data)))
+        recased, counts = recase(text)
+        recased_lines = lines_of(bytes(shown(recased, bytes_hidden(original, text))))
+        out = [next(recased_lines) if is_good else line for line, is_good in zip(lines, good, strict=True)
+               if is_good or self.on_error == "pass"]  # fmt: skip
+        counts = counts.at(lambda line: part.line - 1 + list(compress(count(), good))[line])
+        return b"".join(out), counts + RecaseCounts(records=len(good), malformed=good.count(False))

@@ -35,7 +35,7 @@ class Recase(Protocol):
 class TextOptions:
     """Where the text of a record is, and what happens to malformed records."""
 
-    field: tuple[str, ...] = ()  # of JSON objects: the names of the texts, or paths (`io/jsonl.py`)
+    field: tuple[str, ...] = ()  # of JSON objects: the names of the texts, or paths (`io/json_paths.py`)
     column: tuple[str, ...] = ()  # of TSV, CSV and Parquet: the names of the texts, or their numbers from 1
     errors: Errors = "strict"  # bytes that are not UTF-8: their record is malformed, or they become U+FFFD
     on_error: OnError = "fail"  # malformed records: fail the file, pass unchanged, or are dropped
@@ -47,7 +47,7 @@ class TextOptions:
     for each other; or "": each record is a document, and plain text is split at blank lines."""
     delimiter: str | None = None  # of CSV and TSV; None: a comma, or a tab
     encoding: str = UTF8  # of text files
-    format: str | None = None  # of speech (io/speech.py), whatever the names of the files; None: by the name
+    format: str | None = None  # of speech (io/formats.py), whatever the names of the files; None: by the name
     markup: str = "none"  # of the texts, or "auto", for files of text: that of their suffix (text/markup.py)
     remarks: str = KEEP  # sounds and remarks in subtitles: as RecaseOptions has it
     usual_field: ClassVar[tuple[str, ...]] = ()  # without `field`

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
@@ -137,39 +138,24 @@ def _as_it_is(old: str, new: str) -> str:
     return new
 
 
+@dataclass(eq=False)
 class RunningText:
-    """A part of a file and its running text.
+    """A part of a file and its running text."""
 
-    Args:
-        data: the part.
-        spans: the spans of its running text, in the order of this text, without overlaps.
-        copies: further spans, and those of `spans`, or of earlier copies, that they repeat. Spans may be in both.
-        escape: returns recased text as it is written, given the characters of its span.
-        counts: the records of the part: lines, objects or cues.
-        times: returns the times of spans; None: there are none.
-        cue_times: returns the times of cues, between which the pauses do not count.
-        others: the other texts of each span, if the spans are translations.
-        remarks: spans that are recased with the running text, as lines of their own after it.
-    """
+    data: str  # the part
+    spans: list[Span]  # of its running text, in the order of this text, without overlaps; then those of remarks
+    copies: Sequence[Copy] = ()  # further spans, and those of `spans`, or of earlier copies; spans may be in both
+    escape: Callable[[str, str], str] = _as_it_is  # the characters of a span, recased text → as it is written
+    counts: RecaseCounts = NO_COUNTS  # the records of the part: lines, objects or cues
+    times: Callable[[], Times] = dict  # of spans or cues
+    are_cues: bool = False  # what the times are of: pauses between cues do not count
+    others: Sequence[OtherTexts] = ()  # the other texts of each span, if the spans are translations
+    remarks: Remarks = NO_REMARKS  # recased with the running text, as lines of their own after it
 
-    def __init__(
-        self,
-        data: str,
-        spans: list[Span],
-        copies: Iterable[Copy] = (),
-        escape: Callable[[str, str], str] = _as_it_is,
-        counts: RecaseCounts = NO_COUNTS,
-        times: Callable[[], Times] | None = None,
-        others: Sequence[OtherTexts] = (),
-        cue_times: Callable[[], Times] = dict,
-        remarks: Remarks = NO_REMARKS,
-    ) -> None:
-        self.data, self.counts = data, counts
-        self._n_text, self._remarks = len(spans), remarks
-        self._spans, self._copies, self._escape = [*spans, *remarks.lines()], list(copies), escape
-        self._times, self._cue_times, self._others = times, cue_times, others
-        text = "".join([span.before + span.value for span in self._spans])
-        self._text = f"{text}\n" if self._spans else ""
+    def __post_init__(self) -> None:
+        self._n_text, self.spans = len(self.spans), [*self.spans, *self.remarks.lines()]
+        text = "".join([span.before + span.value for span in self.spans])
+        self._text = f"{text}\n" if self.spans else ""
 
     @property
     def text(self) -> SpokenText:
@@ -179,13 +165,13 @@ class RunningText:
     def recased(self, recase: Recase, line: int, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
         """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
         from 0. head: as in `Recase`."""
-        recased, counts = recase(self.text, *joined_texts(self._others), head=head)
+        recased, counts = recase(self.text, *joined_texts(self.others), head=head)
         return self.written(recased), counts.at(lambda of_part: line + of_part) + self.counts
 
     def place(self, offset: int) -> tuple[int, float | None]:
         """Return the line, from 0, and the time, in seconds, of a byte of the running text."""
         ends, starts, times, line_ends = self._places
-        span = self._spans[min(bisect_right(ends, offset), len(ends) - 1)]
+        span = self.spans[min(bisect_right(ends, offset), len(ends) - 1)]
         k = bisect_right(starts, span.start) - 1
         return bisect_left(line_ends, span.start), times[starts[k]][0] if k >= 0 else None
 
@@ -193,17 +179,17 @@ class RunningText:
     def _places(self) -> tuple[list[int], list[int], Times, list[int]]:
         """The byte after each span of the running text; the times, by where they begin in the file; and its line ends,
         which are not counted again for each place."""
-        ends = accumulate([len(_utf8(span.before + span.value)) for span in self._spans])
-        times = self._cue_times() or (self._times() if self._times else {})
+        ends = accumulate([len(_utf8(span.before + span.value)) for span in self.spans])
+        times = self.times()
         return list(ends), sorted(times), times, [end.start() for end in _line_ends(self.data)]
 
     def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
         times."""
-        if self._times is None:
+        times = {} if self.are_cues else self.times()
+        if not times:
             return NO_PAUSES
-        times, n_words = self._times(), len(self._text.split())
-        views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
+        views, n_words = [self.spans, *(copy.spans for copy in self.copies)], len(self._text.split())
         views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
         timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])
         return _pauses_between(timed, times, self._text)
@@ -214,12 +200,12 @@ class RunningText:
         Raises:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
-        spans, n = self._spans, self._n_text
+        spans, n = self.spans, self._n_text
         values = self._values(str(recased, "utf-8", "surrogatepass"))
-        if self._copies or self._remarks.spans:
-            spans = [*spans[:n], *chain.from_iterable(self._remarks.spans)]
-            changed = dict(zip(spans, [*values[:n], *self._remarks.cased(values[n:])], strict=True))
-            waiting = self._copies
+        if self.copies or self.remarks.spans:
+            spans = [*spans[:n], *chain.from_iterable(self.remarks.spans)]
+            changed = dict(zip(spans, [*values[:n], *self.remarks.cased(values[n:])], strict=True))
+            waiting = list(self.copies)
             while waiting:
                 for copy in waiting:
                     if all(span in changed for span in copy.of):
@@ -230,13 +216,13 @@ class RunningText:
         parts, end = [], 0
         for (start, stop, old, _), value in sorted(zip(spans, values, strict=True)):  # as they are in the file
             if value != old:
-                parts += [self.data[end:start], self._escape(self.data[start:stop], value)]
+                parts += [self.data[end:start], self.escape(self.data[start:stop], value)]
                 end = stop
         return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
 
     def _values(self, recased: str) -> list[str]:
         """Return the spans of the recased text."""
-        spans = self._spans
+        spans = self.spans
         if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
             if recased.count("\n") != self._text.count("\n"):
                 raise _misfit(self._text)

@@ -11,8 +11,8 @@ from functools import cache
 
 HEAD = 1 << 16
 """Bytes of a text that show its format."""
-JSON, TEXT = "json", "text"
-"""JSON whose fields nobody named; plain text, whatever it looks like."""
+JSON, TEXT, TRANSCRIPT = "json", "text", "transcript"
+"""JSON whose fields nobody named; plain text, whatever it looks like; JSON of a recognizer."""
 
 _TIME = r"\d{1,3}:\d\d"
 _SIGNS = {

@@ -1,19 +1,20 @@
-"""Split text files into ranges of whole lines, for parallel tasks.
+"""Split a text file into ranges of whole lines, for parallel tasks.
 
-Input: files. Output: splits of about the same size, in order, each of which a process can read independently. A
+Input: a file. Output: splits of about the same size, in order, each of which a process can read independently. A
 compressed file is one split, because it can only be read from its start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import PIECE, UTF8_MARK, ended, read_blocks, valid
+from capfst.io.blocks import PIECE, ended_lines, read_blocks, valid
 from capfst.io.compression import HEAD, compression_of
 from capfst.options import Errors
 
@@ -24,11 +25,6 @@ class Split(NamedTuple):
     file: Path
     start: int = 0
     end: int | None = None  # None: the whole file, which may be compressed
-
-
-def splits(files: Iterable[Path], size: int) -> list[Split]:
-    """Return the splits of the files, each of `size` bytes and the rest of the last line."""
-    return [split for file in files for split in _splits(file, size)]
 
 
 @contextmanager
@@ -42,29 +38,18 @@ def _failures(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _splits(file: Path, size: int) -> list[Split]:
+def splits(file: Path, size: int) -> list[Split]:
+    """Return the splits of a file, each of `size` bytes and the rest of the last line."""
     bounds = [0]
     with _failures(file), open(file, "rb") as stream:
-        file_size = stream.seek(0, 2)
-        stream.seek(0)
+        file_size = os.fstat(stream.fileno()).st_size
         if file_size > size and not compression_of(stream.read(HEAD)):
             while bounds[-1] < file_size:
-                bounds.append(_line_end(stream, bounds[-1] + size, file_size))
-    if len(bounds) <= 2:
-        return [Split(file)]
-    return [Split(file, start, end) for start, end in pairwise(bounds)]
-
-
-def _line_end(stream: BinaryIO, offset: int, size: int) -> int:
-    """Return the end of the line that contains the byte before `offset`, in a file of `size` bytes."""
-    offset = min(offset, size) - 1
-    stream.seek(offset)
-    while piece := stream.read(PIECE):
-        newline = piece.find(b"\n")
-        if newline >= 0:
-            return offset + newline + 1
-        offset += len(piece)
-    return size
+                stream.seek(min(bounds[-1] + size, file_size) - 1)
+                while (piece := stream.readline(PIECE)) and not piece.endswith(b"\n"):
+                    pass  # the rest of a line
+                bounds.append(stream.tell())
+    return [Split(file, *each) for each in pairwise(bounds)] if len(bounds) > 2 else [Split(file)]
 
 
 def read_raw(split: Split, size: int) -> Iterator[bytes]:
@@ -94,8 +79,5 @@ def read(split: Split, errors: Errors) -> Iterator[bytes]:
     if split.end is None:
         yield from read_blocks([split.file], errors=errors)
         return
-    for number, block in enumerate(valid(read_raw(split, PIECE), str(split.file), errors)):
-        if number == 0 and split.start == 0:
-            block = block.removeprefix(UTF8_MARK)
-        if block:
-            yield ended(block)
+    blocks = valid(read_raw(split, PIECE), str(split.file), errors)
+    yield from ended_lines(blocks, begins_file=split.start == 0)

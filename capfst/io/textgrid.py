@@ -8,26 +8,27 @@ of sounds (*phones*) stay. As in Praat, only strings count, and numbers, which a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 
 from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
+from capfst.io.text_file import Part, SpeechFile
 
 _strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
 _TIERS = ("IntervalTier", "TextTier")
 _sounds = re.compile(r"(?i)phon(?:es?|em|et|o)|\bMAU\b|segm|syll|tone|pitch|break|ipa\b|sampa").search
 
 
-class TextGrid:
-    """Reads a file of tiers."""
+class TextGrid(SpeechFile):
+    most = sys.maxsize
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def whole(self, data: str) -> int:
+        """Return 0: a string may have any number of lines."""
+        return 0
 
-    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the file as one part: a string may have any number of lines."""
-        data = b"".join(blocks).decode()
-        tiers = [apart_in_capitals(spans) for spans in _tiers(data) if spans]
+    def running(self, part: Part) -> RunningText:
+        tiers = [apart_in_capitals(spans) for spans in _tiers(part.data) if spans]
         spans: list[Span] = []
         copies: list[Copy] = []
         known: dict[str, list[Span]] = {}
@@ -40,7 +41,7 @@ class TextGrid:
             if spans:
                 tier[0] = tier[0]._replace(before="\n")
             spans += tier
-        yield RunningText(data, spans, copies, counts=RecaseCounts(records=sum(map(len, tiers))))
+        return RunningText(part.data, spans, copies, counts=RecaseCounts(records=sum(map(len, tiers))))
 
 
 def _tiers(data: str) -> Iterator[list[Span]]:

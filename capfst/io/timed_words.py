@@ -1,7 +1,7 @@
 """Transcripts of speech, line by line: NIST's .ctm, a word per line, and .stm, a turn per line; Kaldi's `text`, an
 utterance per line.
 
-In: blocks of a file. Out: their running text (running_text.py). A sentence continues over lines; another recording,
+In: a file. Out: its running text (running_text.py). A sentence continues over lines; another recording,
 channel or speaker begins a new line of the running text. Times, confidences, identifiers, comments and marks of noises
 (<unk>, [laughter]) stay. Only .ctm tells the pauses between words.
 """
@@ -9,16 +9,13 @@ channel or speaker begins a new line of the running text. Times, confidences, id
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
-from capfst.exceptions import CorpusError
-from capfst.io.blocks import joined
-from capfst.io.lines import BLOCK
 from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
+from capfst.io.text_file import FormatError, Part, SpeechFile
 
 _TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
 _BEGIN, _DURATION = (_TIME.replace("(?:", f"(?P<{name}>") for name in ("begin", "duration"))
@@ -40,49 +37,37 @@ def _line(fields: str) -> re.Pattern[str]:
     return re.compile(rf"[ \t\r\ufeff]*(?:\n|\Z)|[ \t\ufeff]*(?:;;[^\n]*|{fields})[ \t\r]*(?:\n|\Z)")
 
 
-class SpeechLines:
-    """Reads a file of lines, each of which has some of the words of a stream of speech."""
+class SpeechLines(SpeechFile):
+    """A file of lines, each of which has some of the words of a stream of speech."""
 
     title: ClassVar[str]
     fields: ClassVar[str]
     line: ClassVar[re.Pattern[str]]
     """A line, with the groups `stream` and `speaker`, which name the stream, and `words`, which is None in a comment or
     a blank line."""
+    _stream = ""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._stream = ""
-
-    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the parts of a file that is given in blocks of whole lines.
-
-        Raises:
-            CorpusError: a line is not of the format.
-        """
-        number = 1
-        for block in joined(blocks, BLOCK):
-            data = block.decode()
-            spans: list[Span] = []
-            n_lines = end = 0
-            given: tuple[str | Any, ...] = ()  # names of the stream of the line before
-            while end < len(data) and (line := self.line.match(data, end)):
-                end = line.end()
-                if line["words"] is not None:
-                    names = line.group("stream", "speaker")
-                    stream = self._stream if names == given else " ".join(" ".join(filter(None, names)).split())
-                    before = " " if names == given or self.continues(self._stream, stream) else "\n"
-                    if self._add(spans, line, before if spans else ""):
-                        given, self._stream = names, stream
-                    n_lines += 1
-            if end < len(data):
-                bad = data[end : data.find("\n", end) + 1 or len(data)].strip()
-                raise CorpusError(
-                    f"{self.name}, line {number + data.count(chr(10), 0, end)}: not {self.title}, which has"
-                    f" {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`."
-                )
-            times = partial(self.times, data)
-            yield RunningText(data, apart_in_capitals(spans), counts=RecaseCounts(records=n_lines), times=times)
-            number += data.count("\n")
+    def running(self, part: Part) -> RunningText:
+        data = part.data
+        spans: list[Span] = []
+        n_lines = end = 0
+        given: tuple[str | Any, ...] = ()  # names of the stream of the line before
+        while end < len(data) and (line := self.line.match(data, end)):
+            end = line.end()
+            if line["words"] is not None:
+                names = line.group("stream", "speaker")
+                stream = self._stream if names == given else " ".join(" ".join(filter(None, names)).split())
+                before = " " if names == given or self.continues(self._stream, stream) else "\n"
+                if self._add(spans, line, before if spans else ""):
+                    given, self._stream = names, stream
+                n_lines += 1
+        if end < len(data):
+            bad = data[end : data.find("\n", end) + 1 or len(data)].strip()
+            raise FormatError(
+                f"not {self.title}, which has {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`.", end
+            )
+        times = partial(self.times, data)
+        return RunningText(data, apart_in_capitals(spans), counts=RecaseCounts(records=n_lines), times=times)
 
     @staticmethod
     def _add(spans: list[Span], line: re.Match[str], before: str) -> bool:

@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from math import inf, isfinite, isnan, log, nan
 from operator import attrgetter
+from pathlib import Path as File
 from statistics import median
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
-from capfst.io.jsonl import escape, unescape
-from capfst.io.protocol import RecaseCounts
+from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
+from capfst.io.protocol import RecaseCounts, TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
+from capfst.io.text_file import Part, SpeechFile
 from capfst.text.facts import rows
 
 PRESETS: dict[str, list[str]] = {}
@@ -124,56 +125,46 @@ class _Text(NamedTuple):
         return score if isfinite(score) else -inf
 
 
-class Transcript:
-    """Reads the JSON of a recognizer.
+class Transcript(JsonItems, SpeechFile):
+    """The JSON of a recognizer: that of `format`, one of PRESETS, or the one that has most of the paths of the file.
+    `field` has paths instead of a preset's, in the same order; only these are recased."""
 
-    Args:
-        name: the name of the file, in errors.
-        preset: one of PRESETS; None: the one that has most of the paths of the file.
-        fields: paths instead of a preset's, in the same order; only these are recased.
-    """
+    _has_begun = _is_known = False
 
-    def __init__(self, name: str, preset: str | None = None, fields: tuple[str, ...] = ()) -> None:
-        self.name = name
-        given = fields or PRESETS.get(preset or "", [])
+    def __init__(self, path: File, options: TextOptions) -> None:
+        super().__init__(path, options)
+        given = options.field or PRESETS.get(options.format or "", [])
         self._views = [tuple(steps(field)) for field in given]
-        self._follows = not fields  # whether all other fields with the same words get their case
+        self._follows = not options.field  # whether all other fields with the same words get their case
         self.cost: Callable[[bytes], float] | None = None
         """What is subtracted from the score of an alternative, given its text, before the best ones are put first;
         None: their order stays."""
 
-    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the parts of a file, each of which is whole items.
+    def ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
+        ends = self.item_ends(data, is_first, is_last)
+        # The beginning of an array is written only if its items are known.
+        return [] if is_first and not is_last and len(ends) == 1 and ends[0] == after_beginning(data) else ends
 
-        Raises:
-            CorpusError: it is not JSON, or the first items have no text that is known.
-        """
-        items = Items(self.name)
-        is_known, before = False, ""
-        for block in items.blocks(iter(blocks)):
-            data = before + block.decode("utf-8", "surrogateescape")
-            start = len(before)
-            texts = list(_texts(data, start))
-            n_items = sum(item.lstrip().startswith("{") for item in items.split(data[start:]))
-            before = ""
-            if not is_known and not n_items and data.strip("\ufeff \t\r\n") == "[":
-                before = data  # the beginning of an array, which is written only if its items are known
-                continue
-            if not is_known and data.strip("\ufeff \t\r\n[]"):
-                self._views = self._views or _detected(texts)
-                if not any(text.path in self._views for text in texts):
-                    raise CorpusError(self._unknown(texts))
-                is_known = True
-            if self.cost:
-                data = self._rescored(data, texts, self.cost)
-                texts = list(_texts(data, start))
-            yield self._running(data, texts, n_items)
+    def running(self, part: Part) -> RunningText:
+        data, begin = part.data, 0 if self._has_begun else after_beginning(part.data)
+        self._has_begun = True
+        texts = list(_texts(data, begin))
+        n_items = sum(data.startswith("{", end) for end in {begin, *part.ends})
+        if not self._is_known and data[begin:].strip("]"):
+            self._views = self._views or _detected(texts)
+            if not any(text.path in self._views for text in texts):
+                raise CorpusError(self._unknown(texts))
+            self._is_known = True
+        if self.cost:
+            data = self._rescored(data, texts, self.cost)
+            texts = list(_texts(data, begin))
+        return self._running(data, texts, n_items)
 
     def _unknown(self, texts: list[_Text]) -> str:
         """Return the message for a file without known texts."""
         found = ", ".join(dict.fromkeys(as_text(text.path) for text in texts))[:200] or "none"
         return (
-            f"{self.name}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"
+            f"{self.path}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"
             f" `field` with the paths of its texts or words: {found}."
         )
 

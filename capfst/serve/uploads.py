@@ -21,16 +21,15 @@ from capfst.context.channel import Style
 from capfst.exceptions import CapfstError
 from capfst.io.compression import COMPRESSIONS
 from capfst.io.files import suffix_of
-from capfst.io.formats import format_of
+from capfst.io.formats import JSONS, SUFFIXES, format_of
 from capfst.io.protocol import BatchOptions, RecaseCounts
-from capfst.io.speech import JSON, SUFFIXES
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
 from capfst.system.stopping import check
 from capfst.text.markup import SUFFIXES as MARKUPS
 
-FORMATS = (".txt", ".csv", ".tsv", *JSON, *SUFFIXES, *MARKUPS)
+FORMATS = (".txt", ".csv", ".tsv", *JSONS, *SUFFIXES, *MARKUPS)
 _COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
 
 

@@ -12,7 +12,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -31,10 +31,11 @@ from capfst.batch.run import LocalRunner
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.formats import format_of
-from capfst.io.lines import BLOCK, LineBlock, LineFormat
+from capfst.io.lines import LineFormat
 from capfst.io.outputs import PlannedFile, make_folder
 from capfst.io.protocol import BatchOptions, RecaseCounts
 from capfst.io.splits import Split, read_raw, splits
+from capfst.io.text_file import BLOCK
 from capfst.recaser import Recaser
 from capfst.spark.session import reason
 from capfst.spark.shipping import Sent, send
@@ -82,7 +83,7 @@ class SparkRunner:
             file_format = format_of(item.input, self.shared.options)
             if not isinstance(file_format, LineFormat) or not file_format.splittable:
                 return None
-            parts = splits([item.input], PART)
+            parts = splits(item.input, PART)
         except Exception:  # recasing it as a whole reports why
             return None
         if len(parts) < 2:
@@ -148,18 +149,26 @@ def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple
     assert isinstance(file_format, LineFormat)
     recase = counting(shared.sent.recaser())
     counts = RecaseCounts()
-    first = line = 1 if part[0].start == 0 else 2  # to formats it only matters whether it is the first
+    n_lines = 0
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal n_lines
+        for block in read_raw(part[0], BLOCK):
+            n_lines += block.count(b"\n")
+            yield block
+
+    line = 1 if part[0].start == 0 else 2  # to formats it only matters whether it is the first
     try:
-        file_format.begin_all(next(read_raw(Split(file, 0, part[0].end), BLOCK)))
+        if line > 1:
+            next(iter(file_format.cut(read_raw(Split(file, 0, part[0].end), BLOCK))))  # its header
         with replacing(part[1]) as out:
-            for block in read_raw(part[0], BLOCK):
-                recased, more = file_format.recased(LineBlock(block, line), recase)
+            for piece in file_format.cut(blocks(), line):
+                recased, more = file_format.recased(piece, recase)
                 out.write(recased)
                 counts += more
-                line += block.count(b"\n")
     except Exception:
         return None
-    return counts.at(lambda line: line - first + 1), line - first
+    return counts.at(lambda of_file: of_file - line + 1), n_lines
 
 
 def _join(

@@ -212,7 +212,7 @@ def _kept(rdd: RDD[Any]) -> RDD[Any]:
 
 def _parts(file: Path, options: TextOptions) -> list[Split]:
     """Return the parts of a file; there is only one unless its lines can be read independently."""
-    parts = splits([file], _PART)
+    parts = splits(file, _PART)
     return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Split(file)]
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +40,6 @@ Span = tuple[int, int, bytes]
 def markup_of(suffix: str, markup: str = AUTO) -> str:
     """Return the markup of a file with this suffix: NONE, MARKDOWN or HTML. markup: one of MARKUPS."""
     return SUFFIXES.get(suffix, NONE) if markup == AUTO else markup
-
-
-class _Scanner(Protocol):
-    def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
-        """Return the spans to hide in data[:n], and n: the rest must be scanned again together with what follows it.
-        is_last: nothing follows, so n is the length."""
 
 
 class Hidden(NamedTuple):
@@ -83,7 +77,7 @@ def shown(text: bytes | memoryview, hidden: npt.NDArray[np.uint8]) -> memoryview
 
 def hide(blocks: Iterable[bytes], markup: str) -> Iterator[Hidden]:
     """Hide parts of a file, which is given in blocks of whole lines. The blocks that are yielded end elsewhere."""
-    scanner: _Scanner | None = _Markdown() if markup == MARKDOWN else _Html() if markup == HTML else None
+    scanner = _Markdown() if markup == MARKDOWN else _Html() if markup == HTML else None
     held = b""
     for block in blocks:
         data = held + block
@@ -134,11 +128,12 @@ class Hiding:
 # ---- HTML
 
 _OPENS = re.compile(
-    rb"<(?:(?P<comment>!--)|(?P<data>!\[CDATA\[)|(?P<other>[!?]|/(?![A-Za-z>]))"
+    rb"<(?:(?P<short>!---?>)|(?P<comment>!--)|(?P<data>!\[CDATA\[)|(?P<instruction>\?)|(?P<other>!|/(?![A-Za-z>]))"
     rb"|(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*))"
 )
+_ENDS = {"short": b"", "comment": b"-->", "data": b"]]>", "instruction": b"?>", "other": b">"}
 _IN_TAG = re.compile(rb"=\s*([\"'])?|>")
-_BLANKS = re.compile(rb"\s*")
+_AFTER_EQUAL = re.compile(rb"\s*([\"'])?")
 _RAW = frozenset(b"script style textarea xmp iframe noembed noframes".split())
 _CODE = frozenset(b"pre code kbd samp var tt listing".split())
 _BLOCKS = re.compile(rb"(?i)</?(?:p|div|li|td|th|tr|table|ul|ol|dl|dd|dt|h[1-6]|section|article|body|html)(?=[\s/>])")
@@ -168,84 +163,62 @@ class _Html:
         return not (self.until or self.raw or self.in_tag or self.code)
 
     def scan(self, data: bytes, is_last: bool = False) -> tuple[list[Span], int]:
+        """Return the spans to hide in data, and its length."""
         spans: list[Span] = []
         i = 0
         while i < len(data):
             start = i
             if self.until:
-                found = data.find(self.until, i)
-                i = found + len(self.until) if found >= 0 else len(data)
-                if found >= 0:
-                    self.until = b""
-                spans.append((start, i, BLANK))
+                end = data.find(self.until, i)
+                i, self.until = (end + len(self.until), b"") if end >= 0 else (len(data), self.until)
             elif self.in_tag:
-                while i < len(data) and self.in_tag and not self.until:
-                    i = self._in_tag(data, i)
-                spans.append((start, i, BLANK))
+                i = self._in_tag(data, i)
             elif self.raw:
-                end = re.compile(rb"(?i)</" + self.raw + rb"(?=[\s/>])").search(data, i)
-                i = end.start() if end else len(data)
-                if end:
-                    self.raw = b""
-                spans.append((start, i, BLANK))
+                tag = re.compile(rb"(?i)</" + self.raw + rb"(?=[\s/>])").search(data, i)
+                i, self.raw = (tag.start(), b"") if tag else (len(data), self.raw)
             else:
                 opening = _OPENS.search(data, i)
-                i = opening.start() if opening else len(data)
+                start = opening.start() if opening else len(data)
                 if self.code:
-                    spans.append((start, i, BLANK if self.code == b"pre" else CODE))
+                    spans.append((i, start, BLANK if self.code == b"pre" else CODE))
+                i = start
                 if opening:
-                    i = self._open(opening)
-                    spans.append((opening.start(), i, BLANK))
+                    i = opening.end()
+                    self._open(opening)
+            spans.append((start, i, BLANK))
         return spans, len(data)
 
-    def _open(self, opening: re.Match[bytes]) -> int:
-        if opening["comment"]:
-            short = re.compile(rb"-?>").match(opening.string, opening.end())
-            self.until = b"" if short else b"-->"
-            return short.end() if short else opening.end()
-        if opening["data"]:
-            self.until = b"]]>"
-        elif opening["other"]:
-            self.until = b"?>" if opening["other"] == b"?" else b">"
-        else:
+    def _open(self, opening: re.Match[bytes]) -> None:
+        self.until = _ENDS.get(opening.lastgroup or "", b"")
+        if opening["name"]:
             self.name, self.is_end, self.in_tag = opening["name"].lower(), bool(opening["end"]), True
             if self.code and self.code != b"pre" and self.is_end and _BLOCKS.match(opening[0] + b">"):
                 self.code = b""
-        return opening.end()
 
     def _in_tag(self, data: bytes, i: int) -> int:
-        """Scan the rest of a tag up to its end, or a value in quotes. Return the offset after it."""
-        if self.after_equal:
-            i = _BLANKS.match(data, i).end()  # type: ignore[union-attr]
-            if i == len(data):
-                return i
-            self.after_equal = False
-            if data[i : i + 1] in (b'"', b"'"):
-                self.until = data[i : i + 1]
-                return i + 1
-        found = _IN_TAG.search(data, i)
+        """Scan the rest of a tag up to its end, or to a value in quotes. Return the offset after it."""
+        found = (_AFTER_EQUAL.match if self.after_equal else _IN_TAG.search)(data, i)
+        self.after_equal = False
         if not found:
             return len(data)
-        if found[1]:
-            self.until = found[1]
-        elif found[0] != b">":
-            self.after_equal = found.end() == len(data)
-        else:
+        if found[0] == b">":
             self.in_tag = False
-            self._close(is_closed=data[found.start() - 1 : found.start()] == b"/")
+            if data[found.start() - 1 : found.start()] != b"/":
+                self._end_tag()
+        elif found[1]:
+            self.until = found[1]
+        else:
+            self.after_equal = found.end() == len(data)
         return found.end()
 
-    def _close(self, is_closed: bool) -> None:
-        """Handle the end of a tag. is_closed: it ends with />."""
+    def _end_tag(self) -> None:
+        """Handle the end of a tag that does not end with />."""
         if self.code:
-            if self.name == self.code and not is_closed:
-                self.depth += -1 if self.is_end else 1
-                if self.depth == 0:
-                    self.code = b""
-        elif not self.is_end and not is_closed:
-            if self.name in _RAW:
-                self.raw = self.name
-            elif self.name in _CODE:
+            self.depth += (-1 if self.is_end else 1) if self.name == self.code else 0
+            self.code = self.code if self.depth else b""
+        elif not self.is_end:
+            self.raw = self.name if self.name in _RAW else b""
+            if self.name in _CODE:
                 self.code, self.depth = self.name, 1
 
 
@@ -287,7 +260,8 @@ _INLINE = re.compile(
     re.DOTALL,
 )
 """What is tried at an opening. Code and what `other` opens extend to their closers."""
-_CLOSERS = {b"<!--": b"-->", b"<?": b"?>", b"<![CDATA[": b"]]>"}  # of others: >
+_CLOSERS = {b"<!--": re.compile(b"-->"), b"<?": re.compile(rb"\?>"), b"<![CDATA[": re.compile(rb"\]\]>")}
+_CLOSER = re.compile(b">")  # of other openings
 _DEFINITION = re.compile(
     rb"(?m)^[ >]{0,12}(\[(?!\^)(?:[^\[\]\\\n]|\\.){1,999}\]:[ \t]*(?:<[^<>\n]*>|\S+))(?=[ \t]*$|[ \t]+[\"'(])"
 )
@@ -310,35 +284,24 @@ class _Closers:
     """Finds what closes openings in data[:end], which are given in their order."""
 
     def __init__(self, data: bytes, end: int) -> None:
-        self._data = data
-        self._end = end
-        self._missing: set[bytes] = set()  # kinds that nothing closes any more
+        self._data, self._end = data, end
+        self._missing: set[re.Pattern[bytes]] = set()  # what does not occur any more
         self._last_ticks: dict[int, int] | None = None  # by their number: where the last ones are
 
-    def after(self, opening: bytes, i: int) -> int:
-        """Return the offset after a comment or the like whose opening ends at i; −1 if nothing closes it."""
-        closer = _CLOSERS.get(opening, b">")
-        found = -1 if closer in self._missing else self._data.find(closer, i, self._end)
-        if found < 0:
-            self._missing.add(closer)
-            return -1
-        return found + len(closer)
-
-    def end_tag(self, name: bytes, i: int) -> int:
-        """Return the offset of the end tag of code; −1 if there is none."""
-        found = None if name in self._missing else _END_TAGS[name].search(self._data, i, self._end)
+    def find(self, closer: re.Pattern[bytes], i: int) -> re.Match[bytes] | None:
+        """Return the next closer from i on."""
+        found = None if closer in self._missing else closer.search(self._data, i, self._end)
         if not found:
-            self._missing.add(name)
-            return -1
-        return found.start()
+            self._missing.add(closer)
+        return found
 
-    def after_ticks(self, size: int, i: int) -> int:
-        """Return the offset after code that so many ticks before i open; −1 if no more of that number follow."""
+    def ticks(self, size: int, i: int) -> re.Match[bytes] | None:
+        """Return so many ticks, and no more, after i."""
         if self._last_ticks is None:
             self._last_ticks = {len(t[0]): t.start() for t in _TICKS.finditer(self._data, i, self._end)}
         if self._last_ticks.get(size, -1) < i:
-            return -1
-        return next(t.end() for t in _TICKS.finditer(self._data, i, self._end) if t.end() - t.start() == size)
+            return None
+        return next(t for t in _TICKS.finditer(self._data, i, self._end) if len(t[0]) == size)
 
 
 class _Markdown:
@@ -355,6 +318,8 @@ class _Markdown:
         self.in_paragraph = False
 
     def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
+        """Return the spans to hide in data[:n], and n: the rest must be scanned again together with what follows it.
+        is_last: nothing follows, so n is the length."""
         spans: list[Span] = []
         i, paragraph = self.held, 0 if self.held else -1  # the paragraph's start
         if self.is_start:
@@ -502,26 +467,22 @@ class _Markdown:
             found = _INLINE.match(data, opening.start(), end)
             if not found:
                 continue
+            start, i = found.start(), opening.end() if found["other"] else found.end()
             if found["other"]:
-                close = closers.after(found["other"], found.end())
-                if close >= 0:
-                    i = close
-                    spans.append((found.start(), i, BLANK))
-                continue
-            i = found.end()
-            if found["ticks"]:
-                close = closers.after_ticks(len(found["ticks"]), i)
-                if close >= 0:
-                    i = close
-                    spans.append((found.start(), i, CODE))
+                if close := closers.find(_CLOSERS.get(found["other"], _CLOSER), found.end()):
+                    i = close.end()
+                    spans.append((start, i, BLANK))
+            elif found["ticks"]:
+                if close := closers.ticks(len(found["ticks"]), i):
+                    i = close.end()
+                    spans.append((start, i, CODE))
             elif found["tag"]:
-                spans.append((*found.span(), BLANK))
+                spans.append((start, i, BLANK))
                 name = _NAME.match(found["tag"])
-                if name and name[1].lower() in _END_TAGS and not found["tag"].endswith(b"/>"):
-                    close = closers.end_tag(name[1].lower(), i)
-                    if close >= 0:
-                        spans.append((i, close, CODE))
-                        i = close
+                end_tag = _END_TAGS.get(name[1].lower()) if name and not found["tag"].endswith(b"/>") else None
+                if end_tag and (close := closers.find(end_tag, i)):
+                    spans.append((i, close.start(), CODE))
+                    i = close.start()
             elif group := found.lastgroup:
                 spans.append((*found.span(group), CODE if group in ("auto", "math") else BLANK))
 

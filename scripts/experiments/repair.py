@@ -30,8 +30,8 @@ from helpers.markdown import show, table
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import CorpusError
+from capfst.io.formats import reader
 from capfst.io.running_text import RunningText, Span
-from capfst.io.speech import reader
 from capfst.recaser import Recaser
 
 TEXTS = {

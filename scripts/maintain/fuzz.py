@@ -51,9 +51,9 @@ from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
 from capfst.exceptions import CapfstError, CorpusError, OptionError
+from capfst.io.formats import reader
 from capfst.io.outputs import plan
 from capfst.io.protocol import BatchOptions, TextOptions
-from capfst.io.speech import reader
 from capfst.io.text_blocks import text_blocks
 from capfst.punctuation import train as punctuation
 from capfst.system.budget import resident

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from support.command_line import run
 
 import capfst.io.blocks
-import capfst.io.csv
 import capfst.io.documents
-import capfst.io.lines
 import capfst.io.parquet
 import capfst.io.plain_text
+import capfst.io.text_file
 import capfst.models
 from capfst.io.documents import documents as split
 from capfst.recaser import Recaser, load
@@ -40,7 +39,7 @@ def recaser(model: Path) -> Recaser:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capfst.io.blocks, "PIECE", 700)
-    for module in (capfst.io.csv, capfst.io.lines, capfst.io.parquet, capfst.io.plain_text):
+    for module in (capfst.io.text_file, capfst.io.parquet, capfst.io.plain_text):
         monkeypatch.setattr(module, "BLOCK", 1000)
 
 

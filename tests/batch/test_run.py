@@ -29,8 +29,8 @@ from support.messages import names
 from support.models import in_two_files, tiny
 
 import capfst
-import capfst.io.lines
-import capfst.io.tsv
+import capfst.io.tables
+import capfst.io.text_file
 from capfst.batch.display import Display
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
@@ -372,7 +372,7 @@ def test_whatever_is_raised_fails_only_its_file(model, tmp_path, monkeypatch, st
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(capfst.io.tsv.Tsv, stage, fail, raising=False)
+    monkeypatch.setattr(capfst.io.tables.Tsv, stage, fail, raising=False)
     _, lines = batch(model, folder, "--output", out, code=1)
     assert files(out) == {"b.txt": b"text\nIBM\n", "c.txt": b"text\nIBM\n"}
     (line,) = [line for line in lines if f"{folder / 'a.tsv'}: cannot be read ({type(error).__name__}: " in line]
@@ -399,10 +399,10 @@ def test_an_input_that_changes_while_it_is_read_fails(model, tmp_path, monkeypat
     path.write_text(TEXT * 3)
     out.mkdir()
     (out / "in.txt").write_text("of an earlier run")
-    formats = capfst.io.lines
+    formats = capfst.io.text_file
 
     def read_and_change(file, *rest):
-        yield from raw_blocks(file, *rest)
+        yield from raw_pieces(file, *rest)
         if change == "shrinks":
             os.truncate(file, 5)
         elif change == "grows":
@@ -416,9 +416,9 @@ def test_an_input_that_changes_while_it_is_read_fails(model, tmp_path, monkeypat
         else:
             file.unlink()
 
-    raw_blocks = formats.raw_blocks
+    raw_pieces = formats.raw_pieces
     with monkeypatch.context() as patch:
-        patch.setattr(formats, "raw_blocks", read_and_change)
+        patch.setattr(formats, "raw_pieces", read_and_change)
         _, lines = batch(model, path, "--output", out, code=1)
     assert ("No such file" if change == "goes" else f"{path}: changed ") in lines[0]
     assert files(out) == {"in.txt": b"of an earlier run"}

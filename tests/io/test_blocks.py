@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.packing import gzipped
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import file_blocks, raw_blocks, read_blocks, read_stream
+from capfst.io.blocks import file_blocks, raw_pieces, read_blocks, read_stream, whole_lines
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
 
@@ -183,11 +183,10 @@ def test_a_line_that_does_not_end(tmp_path, monkeypatch):
     with open("/dev/zero", "rb", 0) as zeros, pytest.raises(CorpusError, match=f"^<stdin>: {message}"):
         list(read_stream(zeros))
     (tmp_path / "a").write_bytes(zstd.compress(b"a\n" * 9 + b"x" * (4 << 20)))
-    for read in lambda file: read_blocks([file]), raw_blocks:
-        with pytest.raises(CorpusError, match=f"a: {message}"):
-            list(read(tmp_path / "a"))
+    with pytest.raises(CorpusError, match=f"a: {message}"):
+        list(read_blocks([tmp_path / "a"]))
     (tmp_path / "a").write_bytes(b"x" * (2 << 20) + b"\n" + b"y" * (2 << 20))
-    assert sum(map(len, raw_blocks(tmp_path / "a", 1 << 20))) == (4 << 20) + 1
+    assert sum(map(len, whole_lines(raw_pieces(tmp_path / "a"), 1 << 20, "a"))) == (4 << 20) + 1
 
 
 def test_long_line(tmp_path):

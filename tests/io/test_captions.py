@@ -13,7 +13,7 @@ from support.subtitles import FILES, damaged
 from capfst import CapfstError, CorpusError, Recaser, load
 from capfst.io.captions import Srt
 from capfst.io.cue_text import Marks, _n_same
-from capfst.io.speech import reader
+from capfst.io.formats import reader
 from capfst.options import REMARKS
 from capfst.text.unicode import lower
 
@@ -236,17 +236,17 @@ def test_the_style_of_a_line_in_ass_is_a_speaker(recaser: Recaser) -> None:
 
 
 def test_blocks_of_a_file_may_end_anywhere(recaser: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capfst.io.captions.BLOCK", 1)
+    text = "\n".join(TIMES.format(f"a{k}\nb{k}", f"- c{k}\n\nd{k}") for k in range(9))
+    (whole,) = reader("film", "srt").read([text.encode()])
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 1)
+    parts = list(reader("film", "srt").read(text.encode().splitlines(keepends=True)))
+    assert b"".join(part.text for part in parts).split() == whole.text.split()
+    assert len(parts) >= 18
     for kind, make in FILES.items():
         text = make(random.Random(kind)) + make(random.Random(f"{kind} 2"))
         parts = list(reader("film", kind).read(text.encode().splitlines(keepends=True)))
         assert "".join(part.data for part in parts) == text
         assert len(parts) > 1
-    text = "\n".join(TIMES.format(f"a{k}\nb{k}", f"- c{k}\n\nd{k}") for k in range(9))
-    (whole,) = reader("film", "srt").read([text.encode()])
-    parts = list(reader("film", "srt").read(text.encode().splitlines(keepends=True)))
-    assert b"".join(part.text for part in parts).split() == whole.text.split()
-    assert len(parts) > 18
 
 
 @pytest.mark.parametrize("kind", ["srt", "vtt", "ass", "sbv"])

@@ -65,7 +65,8 @@ BYTE_ORDERS = {codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF32_BE: "utf-32-be
 )
 def test_the_output_has_the_encoding_of_the_input(tmp_path, recaser, encoding, mark, name, old, new, monkeypatch):
     monkeypatch.setattr("capfst.io.blocks.PIECE", 3)
-    monkeypatch.setattr("capfst.io.lines.BLOCK", 10)
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 10)
+    monkeypatch.setattr("capfst.io.plain_text.BLOCK", 10)
     codec = BYTE_ORDERS.get(mark, {"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(encoding, encoding))
     (tmp_path / name).write_bytes(mark + old.encode(codec))
     assert recased(tmp_path / name, recaser, encoding=encoding) == mark + new.encode(codec)

@@ -236,7 +236,7 @@ def test_csv_is_read_as_python_reads_it(tmp_path_factory, recaser, text, column,
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.io.csv.BLOCK", block)
+        patch.setattr("capfst.io.text_file.BLOCK", block)
         done, counts = recased(path, recaser, column=str(column), on_error="pass")
     before, after = (list(csv.reader(io.StringIO(t, newline=""))) for t in (text, done.decode()))
     raw_before, raw_after = raw_records(text), raw_records(done.decode())
@@ -274,8 +274,8 @@ def test_any_text_in_csv(tmp_path_factory, recaser, texts, quoting, end):
 
 
 def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
-    monkeypatch.setattr("capfst.io.csv.BLOCK", 10)
-    monkeypatch.setattr("capfst.io.csv.LONGEST", 1000)
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 10)
+    monkeypatch.setattr("capfst.io.tables.Csv.most", 1000)
     path = tmp_path / "a.csv"
     path.write_bytes(b'text\nibm\n"ibm\n' + b"ibm\n" * 999)
     with pytest.raises(CorpusError, match=r"a\.csv, line 3: a record has more than"):
@@ -288,13 +288,13 @@ def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
 BAD_LINES = [
     # name, options, a bad line, the problem
     ("a", {}, b"new \xffyork", "not UTF-8, 0xff after 'new '"),
-    ("a.jsonl", {}, b'{"text": "ibm"', ", expected|} expected"),
+    ("a.jsonl", {}, b'{"text": "ibm"', "Expecting ',' delimiter"),
     ("a.jsonl", {}, b'{"text": }', "a value is missing"),
     ("a.jsonl", {}, b'{"text": "ibm"} x', "all of the line"),
     ("a.jsonl", {}, b'{"text": "i\tbm"}', "control character"),
     ("a.jsonl", {}, b'{"text": "\\x"}', "escape"),
-    ("a.jsonl", {}, b'{"text": "a", }', '" expected'),
-    ("a.jsonl", {}, b'{"text" "a"}', ": expected"),
+    ("a.jsonl", {}, b'{"text": "a", }', "double quotes|trailing comma"),
+    ("a.jsonl", {}, b'{"text" "a"}', "Expecting ':' delimiter"),
     ("a.jsonl", {}, b'["text"]', "no field 'text', but an array"),
     ("a.jsonl", {}, b'{"text": 12}', "'text' is not a string"),
     ("a.jsonl", {}, b'{"text": ["a"]}', "'text' is not a string"),
@@ -305,7 +305,7 @@ BAD_LINES = [
     ("a.jsonl", {"field": ["text", "b"]}, b'{"text": "a", "a": {"b": "c"}}', r"no field 'b'.*: text, a\.b"),
     ("a.jsonl", {"field": "text.b"}, b'{"text": [{"b": "a"}]}', r"no field 'text.b', but an array where an object"),
     ("a.jsonl", {"field": "text[]"}, b'{"text": ["a", 1]}', r"'text\[\]' is not a string, but a number"),
-    ("a.jsonl", {"field": "text[]"}, b'{"text": ["a" "b"]}', r"\] expected"),
+    ("a.jsonl", {"field": "text[]"}, b'{"text": ["a" "b"]}', "Expecting ',' delimiter"),
     (
         "a.jsonl",
         {"field": "text[].b"},
@@ -411,7 +411,7 @@ def test_columns_are_numbered_from_1(tmp_path, recaser, name, column):
 
 
 def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypatch):
-    monkeypatch.setattr("capfst.io.lines.BLOCK", 10)
+    monkeypatch.setattr("capfst.io.plain_text.BLOCK", 10)
     (tmp_path / "a").write_bytes(b"paris\n" * 99 + b"\xff\n")
     with pytest.raises(CorpusError, match="line 100: "):
         recased(tmp_path / "a", recaser)
@@ -692,7 +692,7 @@ def test_an_empty_file_has_no_text_to_select(tmp_path, name, part):
 def test_files_that_are_not_text_are_refused_before_they_are_split(tmp_path, head):
     (tmp_path / "a.txt").write_bytes(head)
     with pytest.raises(CorpusError, match=r"a\.txt: "):
-        format_of(tmp_path / "a.txt", BatchOptions(on_error="pass")).begin_all(head)
+        list(format_of(tmp_path / "a.txt", BatchOptions(on_error="pass")).pieces(lambda data: None))
 
 
 def test_lack_of_memory_is_not_reported_as_damage(tmp_path):

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from capfst.exceptions import CapfstError, CorpusError
-from capfst.io.formats import format_of
-from capfst.io.json_array import JsonTexts
+from capfst.io.formats import format_of, format_of_text, reader
 from capfst.io.protocol import BatchOptions
 from capfst.io.signs import recognized
-from capfst.io.speech import format_of_text, reader
+from capfst.io.text_file import SpeechFile
 
 NAMES = re.compile(r"(?i)\b(?:new|york|anna|smith|eu|angela|merkel)\b").sub
 
@@ -251,7 +250,7 @@ def test_fields_of_json() -> None:
 def test_lines_of_json_are_passed_on_as_they_arrive() -> None:
     lines = [b'{"text": "a"}\n', b'{"text": "b"}\n']
     given = iter(lines)
-    parts = JsonTexts("a").read(given)
+    parts = reader("a", "json").read(given)
     assert next(parts).text == b"a\n"
     assert list(given) == lines[1:]
 
@@ -260,15 +259,15 @@ def test_the_content_of_text_files_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for format, (text, _, _) in FILES.items():
         path.write_text(text)
-        kind = type(format_of(path, BatchOptions())).__name__
-        assert kind == ("Json" if format == "json" else "Speech")
+        kind = format_of(path, BatchOptions())
+        assert type(kind).__name__ == "Json" if format == "json" else isinstance(kind, SpeechFile)
         assert type(format_of(path, BatchOptions(format="text"))).__name__ == "PlainText"
-        assert type(format_of(path, BatchOptions(markup="html"))).__name__ == "MarkedText"
+        assert format_of(path, BatchOptions(markup="html")).markup == "html"
     path.write_text(json.dumps({"text": "a", "words": [{"word": "a"}]}), "utf-16")
-    assert type(format_of(path, BatchOptions(encoding="utf-16"))).__name__ == "Speech"
+    assert isinstance(format_of(path, BatchOptions(encoding="utf-16")), SpeechFile)
     path = tmp_path / "a.xml"
     path.write_text(TTML)
-    assert type(format_of(path, BatchOptions())).__name__ == "Speech"
+    assert isinstance(format_of(path, BatchOptions()), SpeechFile)
     path.write_text("<a>new</a>")
     with pytest.raises(CapfstError, match=r"cannot read \.xml files"):
         format_of(path, BatchOptions())

@@ -23,7 +23,7 @@ def test_splits_are_the_files(tmp_path, texts, size, mark, block):
     for number, text in enumerate(texts):
         files.append(tmp_path / str(number))
         files[-1].write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
-    found = splits(files, size)
+    found = [split for file in files for split in splits(file, size)]
     whole = b"".join(read_blocks(files))
     assert b"".join(block for split in found for block in read(split, "strict")) == whole
     for split in found:
@@ -39,14 +39,14 @@ def test_splits_are_the_files(tmp_path, texts, size, mark, block):
 def test_a_large_file_has_several_splits(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("ab\ncd\nef\n")
-    assert splits([file], 4) == [Split(file, 0, 6), Split(file, 6, 9)]
-    assert splits([file], 9) == [Split(file)]
+    assert splits(file, 4) == [Split(file, 0, 6), Split(file, 6, 9)]
+    assert splits(file, 9) == [Split(file)]
 
 
 def test_a_compressed_file_is_one_split(tmp_path):
     file = tmp_path / "a.gz"
     file.write_bytes(gzip.compress(b"ab\ncd"))
-    assert splits([file], 1) == [Split(file)]
+    assert splits(file, 1) == [Split(file)]
     assert b"".join(read(Split(file), "strict")) == b"ab\ncd\n"
 
 
@@ -54,7 +54,7 @@ def test_a_compressed_file_is_one_split(tmp_path):
 def test_bytes_that_are_not_utf8(tmp_path, errors):
     file = tmp_path / "a.txt"
     file.write_bytes(b"a\n\xff\nb\n")
-    found = splits([file], 2)
+    found = splits(file, 2)
     if errors == "replace":
         assert b"".join(block for split in found for block in read(split, errors)).decode() == "a\n\ufffd\nb\n"
     else:
@@ -71,7 +71,7 @@ def test_a_file_that_shrinks_is_noticed(tmp_path):
 
 def test_a_missing_file(tmp_path):
     for reading in (
-        lambda: splits([tmp_path / "a"], 2),
+        lambda: splits(tmp_path / "a", 2),
         lambda: list(read_raw(Split(tmp_path / "a", 0, 9), 2)),
         lambda: list(read(Split(tmp_path / "a", 0, 9), "strict")),
     ):

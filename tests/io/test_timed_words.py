@@ -3,7 +3,7 @@
 import pytest
 
 from capfst import CorpusError, Recaser, load
-from capfst.io.speech import reader
+from capfst.io.formats import reader
 
 CTM = """\
 ;; in new york
@@ -103,7 +103,7 @@ def test_pauses() -> None:
     assert pauses(CTM, "ctm") == [(b"i", 0.0), (b"i live\nin", 0.0)]  # no others: another speaker or recording follows
     ctm = "a 1 0.5 0.5 caf\u00e9\na 1 1.25 .25 i'm\na 1 * * here\na 1 2 1 now\na 1 2.9 1 ok\n"
     assert pauses(ctm, "ctm") == [("caf\u00e9".encode(), 0.25), ("caf\u00e9 i'm here now".encode(), 0.0)]
-    assert pauses(STM, "stm") == pauses(KALDI, "kaldi") == pauses("", "ctm") == []
+    assert pauses(STM, "stm") == pauses(KALDI, "kaldi") == pauses(";;\n", "ctm") == []
 
 
 def test_lines_in_capitals_are_apart(recaser: Recaser) -> None:
@@ -112,7 +112,7 @@ def test_lines_in_capitals_are_apart(recaser: Recaser) -> None:
 
 
 def test_blocks_of_a_file_may_end_after_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capfst.io.timed_words.BLOCK", 1)
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 1)
     for kind, (text, expected) in RUNNING.items():
         parts = list(reader("speech", kind).read(text.encode().splitlines(keepends=True)))
         assert "".join(part.data for part in parts) == text

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from capfst import CorpusError, Recaser, load
-from capfst.io.speech import reader
-from capfst.io.transcripts import PRESETS, Transcript
+from capfst.io.formats import reader
+from capfst.io.transcripts import PRESETS
 from capfst.io.word_lattices import sentence
 from capfst.options import FORMATS, Rescoring
 
@@ -199,7 +199,7 @@ SCORED: dict[str, tuple[str, str, list[float], Callable[[list[Any]], Any]]] = {
 
 
 def rescored(recaser: Recaser, text: str, weight: float, bonus: float = 0) -> str:
-    transcript = Transcript("speech.json")
+    transcript = reader("speech.json", "transcript")
     transcript.cost = lambda text: recaser.pipeline.best_words(sentence(text), Rescoring(weight, bonus))[0]
     parts = transcript.read([text.encode()])
     return b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
@@ -244,7 +244,7 @@ def test_each_list_of_alternatives_has_its_own_order(recaser: Recaser) -> None:
     assert rescored(recaser, f"[{text.replace(chr(10) + '{', ',{')}]", 0)[1:-1].lower() == written(
         "0.7 0.3 0.2", "0.2 0.1"
     ).replace("\n{", ",{")
-    (part,) = Transcript("speech.json").read([text.encode()])
+    (part,) = reader("speech.json", "transcript").read([text.encode()])
     assert part.written(part.text.upper()).decode() == text.replace("in new", "IN NEW")
 
 
