@@ -160,7 +160,9 @@ def test_golden(text):
 
 def test_each_row_of_the_table_has_an_example():
     """It is searched for in each context, and with a word that ends anywhere."""
-    columns, starts, table, matched = (getattr(AUTOMATON, n).tolist() for n in ("columns", "starts", "table", "matched"))
+    columns, starts, table, matched = (
+        getattr(AUTOMATON, n).tolist() for n in ("columns", "starts", "table", "matched")
+    )
     found = set()
 
     def column(c: str) -> int:
