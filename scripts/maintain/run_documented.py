@@ -38,7 +38,7 @@ from capfst.text.unicode import lower_bytes
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
 OF_CAPFST = tuple(f"docs/research/{page}.md" for page in ("experiments", "figures", "punctuation"))
-PAGES = (*OF_CAPFST, "docs/research/leaderboard.md", "docs/service.md")
+PAGES = (*OF_CAPFST, "docs/research/leaderboard.md")
 """The pages; of the first ones, commands of capfst are run, too."""
 INSTEAD = {r"make bench .*": "python scripts/bench/bench.py CORPUS TEXT"}
 """What make runs, without the installation of packages."""
