@@ -1,4 +1,4 @@
-"""Test that the program recases each row of the table of characters in docs/research/languages.md as the table shows."""
+"""Each row of the table of characters in docs/research/languages.md is recased as the table shows."""
 
 import re
 import unicodedata

@@ -55,6 +55,7 @@ from capfst.io.outputs import plan
 from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.speech import reader
 from capfst.io.text_blocks import text_blocks
+from capfst.models.convert import export_arpa
 from capfst.punctuation import train as punctuation
 from capfst.system.budget import resident
 from capfst.system.workers import map_in_processes
@@ -328,6 +329,8 @@ COMMANDS = {  # the output of each command, and its arguments
     "recased/out.txt": "recase -q --lm cap.fst text.txt -o recased/out.txt",
     "trained/out.fst": "train -q --no-clean corpus.txt -o trained/out.fst",
     "exported/out.arpa": "export --lm cap.fst -o exported/out.arpa",
+    "imported/out.fst": "import -q model.arpa -o imported/out.fst",
+    "mixed/out.fst": "mix cap.fst cap.fst --weights 0.5,0.5 -o mixed/out.fst",
     "batch": "batch -q --lm cap.fst in -o batch",
 }
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
@@ -826,6 +829,7 @@ def signals(number: int, seed: int) -> None:
         for k in range(4):
             (folder / "in" / f"{k}.txt").write_text("\n".join(LINES * 10))
         (folder / "text.txt").write_text("\n".join(LINES * 30))
+        export_arpa(folder / "cap.fst", folder / "model.arpa")
         for output in COMMANDS:
             (folder / output).parent.mkdir(exist_ok=True)
             begin = time.monotonic()
