@@ -54,8 +54,7 @@ SECONDS = 1200  # that a command may take
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"python (scripts/[\w/]+\.py)\b")
 _WORD = re.compile(r"(?<![\w.-])(TEXT|CORPUS)\b(…?)")
-_UNTRIED = re.compile(r"\s+#.*|\s+--plot \S+")
-"""Comments, and pictures, which need matplotlib."""
+_COMMENT = re.compile(r"\s+#.*")
 _MISSING = re.compile(r"error: (not installed: .*?)\. Run:")
 
 
@@ -69,7 +68,7 @@ def commands(text: str, of_capfst: bool) -> list[str]:
         command = next((instead for pattern, instead in INSTEAD.items() if re.match(pattern, line)), line)
         if _SCRIPT.match(command):
             found.append(command)
-    return [_UNTRIED.sub("", line) for line in found]
+    return [_COMMENT.sub("", line) for line in found]
 
 
 def by_section(root: Path) -> Iterator[list[str]]:
