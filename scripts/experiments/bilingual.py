@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,13 +35,13 @@ from helpers.bootstrap import RESAMPLES, bootstrap
 from helpers.corpora import data_option, document_option, quick_option
 from helpers.markdown import fill, table, with_interval
 from helpers.overlap import overlap
-from helpers.packages import require
 
 import capfst
 from capfst.casing.shapes import Shape
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
+from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
@@ -165,7 +166,8 @@ def tables(results: dict[str, Results]) -> dict[str, str]:
 @quick_option
 @document_option
 def main(data: Path, quick: bool, document: Path | None) -> None:
-    require("eflomal")
+    if find_spec("eflomal") is None:
+        raise CapfstError("not installed: eflomal. Run: pip install '.[experiments]'")
     languages, sizes, limit, resamples = (
         (LANGUAGES[:1], (), QUICK_PAIRS, 100) if quick else (LANGUAGES, SIZES, None, RESAMPLES)
     )

@@ -38,7 +38,6 @@ from helpers.corpora import bundled_sources, bundled_text, data_option, document
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import show, table, with_interval
-from helpers.models import kept_model
 from helpers.overlap import overlap
 
 import capfst
@@ -47,6 +46,7 @@ from capfst.cli.exit_status import exit_status
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.exceptions import CapfstError
 from capfst.io.blocks import read_blocks
 from capfst.system.progress import progress
 
@@ -83,7 +83,11 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
         if text.name not in LEFT_OUT and (not quick or text.name in QUICK_SOURCES)
     ]
 
-    def train(path: Path) -> None:
+    path = WORK / ("quick.fst" if quick else "model.fst")
+    try:
+        capfst.load(path)
+    except CapfstError:  # missing, or of another version
+        path.parent.mkdir(parents=True, exist_ok=True)
         card = models.card(models.find(models.DEFAULT))
         assert card
         with tempfile.TemporaryDirectory() as temporary:
@@ -102,7 +106,7 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
                 run("speech_and_chat.py", each["kind"], *given, "--one-in", str(each["one_in"]), "-o", files[-1])
             capfst.train(files, path, progress=partial(progress, quiet=False))
 
-    return kept_model(WORK / ("quick.fst" if quick else "model.fst"), train), texts
+    return path, texts
 
 
 def plain(words: list[Word]) -> list[str]:
