@@ -1,4 +1,4 @@
-"""Test that the program recases each row of the table of characters in docs/languages.md as the table shows."""
+"""Each row of the table of characters in docs/research/languages.md is recased as the table shows."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ import pytest
 
 import capfst
 
-PAGE = Path(__file__).parent.parent / "docs" / "languages.md"
+PAGE = Path(__file__).parent.parent / "docs" / "research" / "languages.md"
 ROWS = [
     re.findall(r"`([^`]+)`", line)
     for line in PAGE.read_text("utf-8").partition("## Unicode, case by case")[2].splitlines()

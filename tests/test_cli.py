@@ -425,30 +425,6 @@ def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-@pytest.mark.parametrize("command", ["train", "import", "export", "mix"])
-def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, monkeypatch, command, number):
-    """Send the signal at eight moments of the command."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    run("export", "--lm", model, "-o", corpus.with_name("model.arpa"))
-    given = {
-        "train": [corpus, "--memory", "1G", "-o"],
-        "import": [corpus.with_name("model.arpa"), "-o"],
-        "export": ["--lm", model, "-o"],
-        "mix": [model, model, "--weights", "0.5,0.5", "-o"],
-    }
-    for i in range(8):
-        with start(command, *given[command], tmp_path / "out", stderr=subprocess.PIPE) as process:
-            time.sleep(0.05 + i * 0.15)
-            process.send_signal(number)
-            status = process.wait(TIMEOUT)
-            assert process.stderr and (status < 0 or b"Traceback" not in process.stderr.read())
-        # Before `main`, the signal ends Python itself.
-        assert status in (0, 128 + number, -number)
-        assert {path.name for path in tmp_path.iterdir()} <= {"out"}
-
-
 @pytest.mark.parametrize("loss", ["truncated", "overwritten"])
 def test_a_model_that_is_lost_during_use_is_an_error(model, tmp_path, loss):
     """The error is one line, although the operating system would end the program without a message."""
@@ -518,65 +494,50 @@ def test_nohup_protects_a_run_from_sighup(model, tmp_path):
             process.send_signal(signal.SIGHUP)
 
 
+IN_THREADS = """
+begun = threading.Event()
+def write():
+    with replacing(Path(sys.argv[2], 'out')):
+        begun.set()
+        threading.Event().wait()
+with exit_status():
+    thread = threading.Thread(target=write)
+    thread.start()
+    begun.wait()
+    try:
+        os.kill(os.getpid(), number)
+        threading.Event().wait(60)
+    finally:
+        thread.join()
+"""
+"""Threads do not end, and what they were writing is removed."""
+IN_C = """
+called = ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), number), time.sleep(0.1)))
+with exit_status():
+    called()
+    time.sleep(60)
+"""
+"""C code drops exceptions of a callback."""
+IN_A_CLASS = """
+class Field:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), number)
+        time.sleep(60)
+with exit_status():
+    class Some:
+        field = Field()
+"""
+"""Python before 3.12 wraps an exception while a class is made."""
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_command_whose_threads_do_not_end(tmp_path, number, code):
-    """And removes what they were writing."""
-    program = (
-        "import os, sys, threading\n"
-        "from pathlib import Path\n"
-        "from capfst.cli.exit_status import exit_status\n"
-        "from capfst.system.atomic import replacing\n"
-        "def write():\n"
-        "    with replacing(Path(sys.argv[1], 'out')):\n"
-        "        begun.set()\n"
-        "        threading.Event().wait()\n"
-        "begun = threading.Event()\n"
-        "with exit_status():\n"
-        "    thread = threading.Thread(target=write)\n"
-        "    thread.start()\n"
-        "    begun.wait()\n"
-        "    try:\n"
-        f"        os.kill(os.getpid(), {int(number)})\n"
-        "        threading.Event().wait(60)\n"
-        "    finally:\n"
-        "        thread.join()\n"
-    )
-    done = run_python(program, tmp_path, code=code)
+@pytest.mark.parametrize("program", [IN_THREADS, IN_C, IN_A_CLASS], ids=["threads", "callback", "class"])
+def test_a_signal_ends_a_command_whatever_it_does(tmp_path, number, code, program):
+    imports = "import ctypes, os, sys, threading, time\nfrom pathlib import Path\nnumber = int(sys.argv[1])\n"
+    imports += "from capfst.cli.exit_status import exit_status\nfrom capfst.system.atomic import replacing\n"
+    done = run_python(imports + program, int(number), tmp_path, code=code)
     assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_during_a_callback_from_c_ends_the_process(number, code):
-    """The C code drops exceptions of the callback."""
-    program = (
-        "import ctypes, os, time\n"
-        "from capfst.cli.exit_status import exit_status\n"
-        f"called = ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), {int(number)}), time.sleep(0.1)))\n"
-        "with exit_status():\n"
-        "    called()\n"
-        "    time.sleep(60)\n"
-    )
-    done = run_python(program, code=code)
-    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_a_class_is_made_ends_the_process(number, code):
-    """Python before 3.12 wraps the exception."""
-    program = (
-        "import os, time\n"
-        "from capfst.cli.exit_status import exit_status\n"
-        "class Field:\n"
-        "    def __set_name__(self, owner, name):\n"
-        f"        os.kill(os.getpid(), {int(number)})\n"
-        "        time.sleep(60)\n"
-        "with exit_status():\n"
-        "    class Some:\n"
-        "        field = Field()\n"
-    )
-    done = run_python(program, code=code)
-    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
 
 
 PRINTING = [["recase", "--lm"], ["recase", "--nbest", "2", "--lm"], ["tokenize", "--lm"], ["perplexity", "--lm"]]
@@ -769,21 +730,15 @@ def test_output_in_an_unsupported_compression_is_an_error(model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("a.tsv", "column of .tsv"),
-        ("a.tsv.gz", "column of .tsv"),
-    ],
-)
-def test_files_with_fields_get_a_hint_to_use_batch(model, tmp_path, name, part):
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(b"paris\n") if path.suffix == ".gz" else b"paris\n")
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_files_with_fields_get_a_hint_to_use_batch(model, tmp_path, name):
+    path, text = tmp_path / name, b"paris\tparis\n" * 9
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
     done = run("recase", "--lm", model, path, path)
-    assert done.stdout == b"Paris\nParis\n"
+    assert done.stdout == 2 * text.title()
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(f"capfst: {path}: ")
-    assert part in line
+    assert "column of .tsv" in line
     assert "capfst batch" in line
     assert run("recase", "-q", "--lm", model, path).stderr == b""
 
@@ -809,11 +764,6 @@ def test_text_that_looks_like_fields_gets_a_hint_to_use_batch(model, text, hint)
     assert len(notes) == bool(hint)
     assert all(hint in line and "capfst batch" in line for line in notes)
     assert run("recase", "-q", "--lm", model, stdin=text).stderr == b""
-
-
-def test_the_hint_is_printed_once(model, tmp_path):
-    (tmp_path / "a.tsv").write_text("paris\tparis\n" * 9)
-    assert len(run("recase", "--lm", model, tmp_path / "a.tsv").stderr.splitlines()) == 1
 
 
 STRUCTURED = {

@@ -370,12 +370,6 @@ def test_the_python_sessions_of_a_page_run(page, folder):
     assert runner.run(test, out=printed.append).failed == 0, "".join(printed)
 
 
-def test_the_explained_lines_are_those_of_the_bundled_model(tmp_path):
-    page = shutil.copy(DOCS / "explain.md", tmp_path)
-    runpy.run_path(str(ROOT / "scripts" / "maintain" / "explained.py"))["write"](Path(page))
-    assert text_of(Path(page)) == text_of(DOCS / "explain.md")
-
-
 def outputs(notebook: dict) -> list:
     """Return the outputs of a notebook's cells without the version, and of pictures only the texts, because the lines
     depend on the version of Graphviz, if it is installed."""

@@ -1,7 +1,7 @@
 """Make the tables of the documentation from the results of benchmarks.
 
     \b
-    python scripts/bench/tables.py build/bench.json --document docs/research/figures.md --plot docs/images/bench.svg
+    python scripts/bench/tables.py build/bench.json --document docs/research/figures.md
     python scripts/bench/tables.py build/leaderboard.json --document docs/research/leaderboard.md
 
 RESULTS are JSON files of bench.py, load.py and leaderboard.py. Prints the tables as Markdown; with
@@ -21,7 +21,6 @@ import click
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.markdown import fill, table
-from helpers.packages import require
 
 from capfst.cli.exit_status import exit_status
 from capfst.system.atomic import replacing
@@ -125,35 +124,10 @@ TABLES = {"bench": bench_table, "load": load_table, "leaderboard": leaderboard_t
 """The function that formats each kind of results, by the name of its table."""
 
 
-def plot(results: dict[str, Any], path: Path) -> None:
-    """Draw the rates of bench.py as bars on a logarithmic axis."""
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    contenders = results["contenders"]
-    figure, axes = pyplot.subplots(figsize=(8, 0.4 * len(contenders) + 1))
-    names = [f"{each['name']}, {each['cores']} cores" if each["cores"] > 1 else each["name"] for each in contenders]
-    colors = ["tab:blue" if name.startswith("capfst") else "tab:gray" for name in names]
-    bars = axes.barh(names, [statistics.median(each["rates"]) for each in contenders], color=colors)
-    axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
-    axes.set(xscale="log", xlabel="tokens per second, text to text")
-    axes.margins(x=0.3)
-    axes.invert_yaxis()
-    figure.tight_layout()
-    figure.savefig(path)
-
-
 @click.command(help=__doc__)
 @click.argument("results", nargs=-1, required=True, type=FILE)
 @click.option("--document", type=FILE, help="Document to write the tables into.")
-@click.option(
-    "--plot",
-    "image",
-    type=click.Path(path_type=Path),
-    help="Image file for a chart of bench.py's rates (needs matplotlib).",
-)
-def main(results: tuple[Path, ...], document: Path | None, image: Path | None) -> None:
-    if image:
-        require("matplotlib")
+def main(results: tuple[Path, ...], document: Path | None) -> None:
     for path in results:
         result = json.loads(path.read_text("utf-8"))
         name = result["table"]
@@ -161,8 +135,6 @@ def main(results: tuple[Path, ...], document: Path | None, image: Path | None) -
         print(f"{text}\n")
         if document:
             fill(document, name, text)
-        if image and name == "bench":
-            plot(result, image)
 
 
 if __name__ == "__main__":

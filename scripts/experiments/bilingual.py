@@ -1,7 +1,7 @@
 """Restore the case of a translation with the help of its source (Wang, Knight & Marcu 2006).
 
     \b
-    python scripts/experiments/bilingual.py --document docs/research/experiments.md --plot docs/images/bilingual.svg
+    python scripts/experiments/bilingual.py --document docs/research/experiments.md
 
 English–French and English–German software manuals, in both directions, tokenized and aligned by eflomal. Blocks of
 consecutive pairs are held out. All models are trained on the other blocks:
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,13 +35,13 @@ from helpers.bootstrap import RESAMPLES, bootstrap
 from helpers.corpora import data_option, document_option, quick_option
 from helpers.markdown import fill, table, with_interval
 from helpers.overlap import overlap
-from helpers.packages import require
 
 import capfst
 from capfst.casing.shapes import Shape
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
+from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
@@ -125,22 +126,6 @@ def errors_by_size(training: Aligned, held_out: Aligned, sizes: Sequence[int]) -
     return errors
 
 
-def draw(path: Path, found: dict[str, dict[int, list[float]]]) -> None:
-    """Plot errors by size of the training text, with a panel per translation."""
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    figure, panels = pyplot.subplots(1, len(found), figsize=(3 * len(found), 3), sharey=True, squeeze=False)
-    for panel, (name, errors) in zip(panels[0], found.items(), strict=True):
-        for k, casing in enumerate(CASINGS):
-            panel.plot(list(errors), [of_size[k] for of_size in errors.values()], "o-", markersize=3, label=casing)
-        panel.set(xscale="log", xlabel="pairs", title=name, ylim=(0, None))
-        panel.grid(alpha=0.3)
-    panels[0][0].set_ylabel("wrong words, %")
-    panels[0][0].legend()
-    figure.tight_layout()
-    figure.savefig(path)
-
-
 class Results(NamedTuple):
     """The rows of a translation's tables, without the column of its name."""
 
@@ -180,11 +165,9 @@ def tables(results: dict[str, Results]) -> dict[str, str]:
 @data_option
 @quick_option
 @document_option
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Image file for a plot of errors by size (needs matplotlib)."
-)
-def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> None:
-    require("eflomal", *(["matplotlib"] if plot else []))
+def main(data: Path, quick: bool, document: Path | None) -> None:
+    if find_spec("eflomal") is None:
+        raise CapfstError("not installed: eflomal. Run: pip install '.[experiments]'")
     languages, sizes, limit, resamples = (
         (LANGUAGES[:1], (), QUICK_PAIRS, 100) if quick else (LANGUAGES, SIZES, None, RESAMPLES)
     )
@@ -209,8 +192,6 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
                     fill(document, f"bilingual-{table_name}", printed)
     for printed in tables(results).values():
         click.echo(f"\n{printed}")
-    if plot:
-        draw(plot, {name: of_name.errors for name, of_name in results.items()})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Restore the case of recognizers' output (Beaufays & Strope 2013, Table 1, §6.3; Lita et al. 2003, Table 3).
 
     \b
-    python scripts/experiments/speech.py --document docs/research/experiments.md --plot docs/images/recognition.svg
+    python scripts/experiments/speech.py --document docs/research/experiments.md
 
 Thirty earnings calls (Earnings-21) were transcribed by seven recognizers. Word error rate (WER) and
 capitalization error rate (CER) are those of `capfst score --align`, on pieces with about 500 words in common, for
@@ -38,9 +38,7 @@ from helpers.corpora import bundled_sources, bundled_text, data_option, document
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import show, table, with_interval
-from helpers.models import kept_model
 from helpers.overlap import overlap
-from helpers.packages import require
 
 import capfst
 from capfst import models
@@ -48,6 +46,7 @@ from capfst.cli.exit_status import exit_status
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.exceptions import CapfstError
 from capfst.io.blocks import read_blocks
 from capfst.system.progress import progress
 
@@ -65,12 +64,7 @@ TUNED_ON = 2
 """Every second call, from the first, was used to choose how to train and to format the text; the first table is of the
 others."""
 WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "capitalization_error_rate"))
-SHOUTING = "kaldi_org librispeech"
-"""A recognizer that writes only capitals."""
-RECOGNIZERS = (
-    *("google", "amazon", "microsoft", "speechmatics"),
-    *("rev espnet", "rev kaldi", SHOUTING),
-)
+RECOGNIZERS = "google", "amazon", "microsoft", "speechmatics", "rev espnet", "rev kaldi", "kaldi_org librispeech"
 PUNCTUATING = (REFERENCE, "google", "amazon", "microsoft", "speechmatics")
 """The recognizers that write punctuation."""
 
@@ -89,7 +83,11 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
         if text.name not in LEFT_OUT and (not quick or text.name in QUICK_SOURCES)
     ]
 
-    def train(path: Path) -> None:
+    path = WORK / ("quick.fst" if quick else "model.fst")
+    try:
+        capfst.load(path)
+    except CapfstError:  # missing, or of another version
+        path.parent.mkdir(parents=True, exist_ok=True)
         card = models.card(models.find(models.DEFAULT))
         assert card
         with tempfile.TemporaryDirectory() as temporary:
@@ -108,7 +106,7 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
                 run("speech_and_chat.py", each["kind"], *given, "--one-in", str(each["one_in"]), "-o", files[-1])
             capfst.train(files, path, progress=partial(progress, quiet=False))
 
-    return kept_model(WORK / ("quick.fst" if quick else "model.fst"), train), texts
+    return path, texts
 
 
 def plain(words: list[Word]) -> list[str]:
@@ -214,44 +212,17 @@ def written_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: i
 
 
 INTRINSIC_HEAD = (
-    "recognizer",
-    "WER",
-    "CER, own case",
-    "del / ins / sub",
-    "CER, capfst",
-    "del / ins / sub",
-    "misrecognized words' share",
-    "CER, ready model",
+    *("recognizer", "WER", "CER, own case", "del / ins / sub", "CER, capfst", "del / ins / sub"),
+    *("misrecognized words' share", "CER, ready model"),
 )
 WRITTEN_HEAD = ("text with punctuation of", "CER, own case", "CER, capfst")
-
-
-def draw(path: Path, names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> None:
-    """Plot the CER of each casing, by recognizer."""
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    values, low, high = (found[:, :3, 1] for found in bootstrap(counts, rates, resamples))
-    figure, axes = pyplot.subplots(figsize=(8, 3.2))
-    for casing, label in enumerate(("own case", "capfst", "capfst, ready model")):
-        value = values[:, casing]
-        positions = np.arange(len(names)) + 0.27 * (casing - 1)
-        axes.bar(positions, value, 0.25, yerr=[value - low[:, casing], high[:, casing] - value], label=label, capsize=2)
-    axes.set(ylabel="CER, %", ylim=(0, 110), xticks=range(len(names)), xticklabels=names)
-    axes.grid(axis="y", alpha=0.3)
-    axes.legend()
-    figure.autofmt_xdate(rotation=20)
-    figure.tight_layout()
-    figure.savefig(path)
 
 
 @click.command(help=__doc__)
 @data_option
 @quick_option
 @document_option
-@click.option("--plot", type=click.Path(path_type=Path), help="Image file for a plot of the CERs (needs matplotlib).")
-def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> None:
-    if plot:
-        require("matplotlib")
+def main(data: Path, quick: bool, document: Path | None) -> None:
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
     calls = list(read(data / "speech" / "earnings21.tar.zst").values())
@@ -267,9 +238,6 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
         rows = intrinsic_rows(names, of_title, resamples)
         click.echo(f"\n{len(of_title)} calls, {title}:\n")
         show(table(INTRINSIC_HEAD, rows), f"speech-{title}", document)
-    if plot:
-        shown = [k for k, name in enumerate(names) if name != SHOUTING]
-        draw(plot, [names[k] for k in shown], counts[:, shown], resamples)
     names = [name for name in names if name in PUNCTUATING]
     rows = written_rows(names, written(calls, capfst.load(lm, sentence_case=True), names), resamples)
     click.echo("\nWith punctuation and first words:\n")

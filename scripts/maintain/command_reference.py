@@ -1,4 +1,4 @@
-"""Write the generated part of docs/commands.md: what `--help` prints, as tables.
+"""Write the generated part of docs/commands.md: what `--help` prints, as tables; options of several commands once.
 
 python scripts/maintain/command_reference.py
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -17,6 +19,9 @@ from capfst.cli.options import Option
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 BEGIN, END = "<!-- Written by scripts/maintain/command_reference.py, from here on -->\n", "<!-- to here -->\n"
 
+Used = list[tuple[click.Option, click.Command]]
+"""An option of several commands: what it is in each of them."""
+
 
 def main() -> None:
     PAGE.write_text(with_reference(PAGE.read_text("utf-8")), "utf-8")
@@ -25,27 +30,50 @@ def main() -> None:
 def with_reference(page: str) -> str:
     """Return the page with its generated part as it should be."""
     before, rest = page.split(BEGIN)
-    return before + BEGIN + "\n" + "\n".join(map(section, COMMANDS)) + "\n" + END + rest.split(END)[1]
+    commands: dict[str, click.Command] = {name: cli.get_command(None, name) for name in COMMANDS}  # type: ignore
+    used: defaultdict[tuple[str, str], Used] = defaultdict(list)
+    for command in commands.values():
+        for option in _options(command):
+            used[_key(option)].append((option, command))
+    meant = dict(sorted(used, key=lambda key: len(used[key])))  # what each flag means in most commands
+    shared = {
+        key: uses for key, uses in used.items() if len(uses) > 1 and meant[key[0]] == key[1] and not uses[0][0].required
+    }
+    sections = [section(name, command, shared) for name, command in commands.items()]
+    table = "\n".join(["## Shared options", "", *_table(shared.values()), ""])
+    return before + BEGIN + "\n" + "\n".join([*sections, table]) + "\n" + END + rest.split(END)[1]
 
 
-def section(name: str) -> str:
-    """Return what `capfst NAME --help` prints, as Markdown."""
-    command = cli.get_command(None, name)  # type: ignore[arg-type]
-    assert command is not None and command.help is not None
-    context = click.Context(command, info_name=f"capfst {name}")
+def section(name: str, command: click.Command, shared: dict[tuple[str, str], Used]) -> str:
+    """Return what `capfst NAME --help` prints, as Markdown; of the shared options, the names."""
+    assert command.help is not None
     help, _, example = inspect.cleandoc(command.help).partition("\b\n")
-    usage = f"capfst {name} {' '.join(command.collect_usage_pieces(context))}"
+    usage = f"capfst {name} {' '.join(command.collect_usage_pieces(click.Context(command)))}"
     lines = [f"## capfst {name}", "", f"    {usage}", "", _prose(help), "", "```sh", example.strip(), "```", ""]
-    groups: dict[str, list[click.Option]] = {}
-    for option in command.params:
-        if isinstance(option, click.Option):
-            groups.setdefault(getattr(option, "group", "Options"), []).append(option)
-    if groups:
-        lines += ["| option | meaning | default |", "|---|---|---|"]
-    for group, options in groups.items():
-        lines += [f"| **{group}** | | |"] if len(groups) > 1 else []
-        lines += [_row(option, context) for option in options]
-    return "\n".join([*lines, ""])
+    own = [[(option, command)] for option in _options(command) if _key(option) not in shared]
+    also = [f"`{option.opts[-1]}`" for option in _options(command) if _key(option) in shared]
+    lines += [*_table(own), ""] if own else []
+    lines += [f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#shared-options)).", ""] if also else []
+    return "\n".join(lines)
+
+
+def _options(command: click.Command) -> list[click.Option]:
+    return [option for option in command.params if isinstance(option, click.Option)]
+
+
+def _key(option: click.Option) -> tuple[str, str]:
+    return option.opts[-1], option.help or ""
+
+
+def _table(rows: Iterable[Used]) -> list[str]:
+    """Return a table of options, by their groups."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for uses in rows:
+        groups[getattr(uses[0][0], "group", "Options")].append(_row(uses))
+    lines = ["| option | meaning | default |", "|---|---|---|"]
+    for group, of_group in groups.items():
+        lines += [f"| **{group}** | | |", *of_group] if len(groups) > 1 else of_group
+    return lines
 
 
 def _prose(text: str) -> str:
@@ -55,7 +83,8 @@ def _prose(text: str) -> str:
     return "`".join(parts)
 
 
-def _row(option: click.Option, context: click.Context) -> str:
+def _row(uses: Used) -> str:
+    option = uses[0][0]
     spelling = ", ".join(f"`{each}`" for each in (*option.opts, *option.secondary_opts))
     if isinstance(option.type, click.Choice):
         spelling = f"`{option.opts[-1]} {{{','.join(option.type.choices)}}}`"
@@ -68,22 +97,24 @@ def _row(option: click.Option, context: click.Context) -> str:
         default = "required"
     elif not default and isinstance(option.default, str | int) and not isinstance(option.default, bool):
         default = f"`{option.default}`"
-    return f"| {spelling} | {_prose(meaning + _limits(option, context))} | {_prose(default)} |"
+    return f"| {spelling} | {_prose(meaning + _limits(uses))} | {_prose(default)} |"
 
 
-def _limits(option: click.Option, context: click.Context) -> str:
-    """Return which other options of the command it excludes, and which one it requires."""
-    others = [each for each in context.command.params if isinstance(each, Option) and each is not option]
-    if not isinstance(option, Option):
-        return ""
-    excluded = [each.flag for each in others if each.is_named(option.excludes)]
-    required = [
-        " ".join([each.flag, *each.limited]) for each in others if option.requires and each.is_named((option.requires,))
-    ]
-    values = f"{' and '.join(option.limited)}: not" if option.limited else "Not"
-    return (f" {values} with {', '.join(excluded)}." if excluded else "") + "".join(
-        f" Requires {each}." for each in required
-    )
+def _limits(uses: Used) -> str:
+    """Return which other options an option excludes, and which one it requires."""
+    excluded, required = dict[str, None](), dict[str, None]()
+    limited: list[str] = []
+    for option, command in uses:
+        for other in _options(command):
+            if isinstance(option, Option) and isinstance(other, Option) and other is not option:
+                limited = list(option.limited)
+                if other.is_named(option.excludes):
+                    excluded[other.flag] = None
+                if option.requires and other.is_named((option.requires,)):
+                    required[" ".join([other.flag, *other.limited])] = None
+    values = f"{' and '.join(limited)}: not" if limited else "Not"
+    without = f" {values} with {', '.join(excluded)}." if excluded else ""
+    return without + (f" Requires {' or '.join(required)}." if required else "")
 
 
 if __name__ == "__main__":

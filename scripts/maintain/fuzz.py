@@ -55,6 +55,7 @@ from capfst.io.formats import reader
 from capfst.io.outputs import plan
 from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.text_blocks import text_blocks
+from capfst.models.convert import export_arpa
 from capfst.punctuation import train as punctuation
 from capfst.system.budget import resident
 from capfst.system.workers import map_in_processes
@@ -328,6 +329,8 @@ COMMANDS = {  # the output of each command, and its arguments
     "recased/out.txt": "recase -q --lm cap.fst text.txt -o recased/out.txt",
     "trained/out.fst": "train -q --no-clean corpus.txt -o trained/out.fst",
     "exported/out.arpa": "export --lm cap.fst -o exported/out.arpa",
+    "imported/out.fst": "import -q model.arpa -o imported/out.fst",
+    "mixed/out.fst": "mix cap.fst cap.fst --weights 0.5,0.5 -o mixed/out.fst",
     "batch": "batch -q --lm cap.fst in -o batch",
 }
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
@@ -470,7 +473,6 @@ FIELDS = """
 ODD_LENGTHS = [0, 1, -1, 9, 10**9, 10**30, "x", "", "1, 2", None]
 SUFFIXES = "txt md html json jsonl csv exe srt.gz %00 /../../etc/passwd %ff".split()  # noqa: SIM905
 QUERIES = ["", "", "&field=x", "&nbest=2", "&document=true", "&name=b", "&language=xx", "&words=A&words=" + "b" * 300]
-HOSTS = ["localhost", "127.0.0.1:{port}", "[::1]", "example.org", "localhost.example.org", "\xe9", ""]
 HEAD = 70_000  # bytes, of a head that is refused
 
 
@@ -535,10 +537,9 @@ def with_words(rng: random.Random) -> dict[str, Any]:
     return rng.choice(asks) | {"words": rng.choice([words, list(words)]), "document": rng.random() < 0.2}
 
 
-def change(request: Request, rng: random.Random, port: int) -> str:
-    """Change a request at random; return what has changed."""
-    kind = rng.choice(["bytes", "length", "coding", "type", "method", "path", "page", "long head", "tail", "ahead"])
-    match kind:
+def change(request: Request, rng: random.Random) -> None:
+    """Change a request at random."""
+    match rng.choice(["bytes", "length", "coding", "type", "method", "path", "page", "long head", "tail", "ahead"]):
         case "bytes":
             body = bytearray(request.body)
             for _ in range(rng.choice([1, 5])):
@@ -557,10 +558,8 @@ def change(request: Request, rng: random.Random, port: int) -> str:
         case "path":
             request.path = rng.choice(["/recase?document=true", "/%ff?\xff", "/healthz", "/" + "a" * 2 * HEAD])
         case "page":
-            host = rng.choice(HOSTS).format(port=port)
-            origins = [None, f"http://{host}", "https://example.org", "null", "http://localhost:1", "\xe9"]
-            site = rng.choice([None, None, "same-origin", "cross-site", "none", "x"])
-            request.headers |= {"host": host, "origin": rng.choice(origins), "sec-fetch-site": site}
+            odd = ["example.org", "http://localhost", "null", "cross-site", "\xe9", ""]
+            request.headers |= {name: rng.choice(odd) for name in ("host", "origin", "sec-fetch-site")}
         case "long head":
             size = rng.choice([HEAD - 10_000, HEAD + 1, 1 << 20])
             many = {f"a{k}": "b" for k in range(size // 8)}
@@ -569,14 +568,6 @@ def change(request: Request, rng: random.Random, port: int) -> str:
             request.tail = rng.choice([b"x", b"\r\n\r\n", b"0\r\n\r\n", b"x" * 5000, b"ffffffffffffffffff\r\n"])
         case "ahead":
             request.copies = rng.choice([2, 5, 100])
-    return kind
-
-
-def is_own_page(headers: dict[str, object], port: int) -> bool:
-    """Return whether a request comes from a page of the service, or from none."""
-    host, origin, site = headers["host"], headers["origin"], headers["sec-fetch-site"]
-    is_own = origin == f"http://{host}" if site is None else site in ("same-origin", "none")
-    return host in ("localhost", f"127.0.0.1:{port}", "[::1]") and (is_own or (origin is None and site is None))
 
 
 class Answers(io.BufferedReader):
@@ -643,7 +634,8 @@ def _no_number(name: str) -> None:
 def attack(rng: random.Random, port: int) -> str:
     """Send a request, with some changes, whole or in part. Return its kind, what happened to it, and the status."""
     request = made_request(rng)
-    changes = [change(request, rng, port) for _ in range(rng.choice([0, 1, 1, 1, 2]))]
+    for _ in range(rng.choice([0, 1, 1, 1, 2])):
+        change(request, rng)
     data, fate = bytes(request), rng.choice(["whole"] * 6 + ["stalls", "gone", "reset"])
     if fate != "whole":
         cut = data[: rng.choice([len(data), len(data) - 1, rng.randint(0, len(data))])]
@@ -657,12 +649,6 @@ def attack(rng: random.Random, port: int) -> str:
     client.socket.close()
     if status == 200 and request.copies == 1 and len(data) - len(request.body) > HEAD + len(request.tail):
         raise FuzzingError(f"a head of {len(data) - len(request.body):,} bytes is accepted")
-    if (
-        changes == ["page"]
-        and status not in (429, 503)
-        and (status in (403, 421)) == is_own_page(request.headers, port)
-    ):
-        raise FuzzingError(f"{request.headers}: status {status}")
     return f"{request.kind}: {status}"
 
 
@@ -826,6 +812,7 @@ def signals(number: int, seed: int) -> None:
         for k in range(4):
             (folder / "in" / f"{k}.txt").write_text("\n".join(LINES * 10))
         (folder / "text.txt").write_text("\n".join(LINES * 30))
+        export_arpa(folder / "cap.fst", folder / "model.arpa")
         for output in COMMANDS:
             (folder / output).parent.mkdir(exist_ok=True)
             begin = time.monotonic()

@@ -38,7 +38,7 @@ from capfst.text.unicode import lower_bytes
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
 OF_CAPFST = tuple(f"docs/research/{page}.md" for page in ("experiments", "figures", "punctuation"))
-PAGES = (*OF_CAPFST, "docs/research/leaderboard.md", "docs/service.md")
+PAGES = (*OF_CAPFST, "docs/research/leaderboard.md")
 """The pages; of the first ones, commands of capfst are run, too."""
 INSTEAD = {r"make bench .*": "python scripts/bench/bench.py CORPUS TEXT"}
 """What make runs, without the installation of packages."""
@@ -54,8 +54,7 @@ SECONDS = 1200  # that a command may take
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"python (scripts/[\w/]+\.py)\b")
 _WORD = re.compile(r"(?<![\w.-])(TEXT|CORPUS)\b(…?)")
-_UNTRIED = re.compile(r"\s+#.*|\s+--plot \S+")
-"""Comments, and pictures, which need matplotlib."""
+_COMMENT = re.compile(r"\s+#.*")
 _MISSING = re.compile(r"error: (not installed: .*?)\. Run:")
 
 
@@ -69,7 +68,7 @@ def commands(text: str, of_capfst: bool) -> list[str]:
         command = next((instead for pattern, instead in INSTEAD.items() if re.match(pattern, line)), line)
         if _SCRIPT.match(command):
             found.append(command)
-    return [_UNTRIED.sub("", line) for line in found]
+    return [_COMMENT.sub("", line) for line in found]
 
 
 def by_section(root: Path) -> Iterator[list[str]]:

@@ -1,18 +1,16 @@
-"""Test batches: many files, the end of a run, and that killed runs and faulty files lose and damage nothing."""
+"""Test batches: many files, the end of a run, and that faulty files lose and damage nothing. (Killed runs: fuzz.py.)"""
 
 import fcntl
 import gzip
 import io
 import json
 import os
-import random
 import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import redirect_stderr
 from functools import partial
 from pathlib import Path
@@ -21,7 +19,7 @@ from threading import Barrier, Event
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.command_line import CORPUS, TIMEOUT, run, run_process, start
+from support.command_line import CORPUS, TIMEOUT, run, run_process
 from support.contextual import UNHEARD
 from support.disk import mounted
 from support.folders import contents
@@ -224,51 +222,6 @@ def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
 # Killed
 
 
-@pytest.mark.slow
-def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
-    """Send SIGKILL at random moments, from the first read of a file to the last entry."""
-    (tmp_path / "in").mkdir()
-    chance = random.Random(5)
-    for i in range(12):
-        text = (TEXT * chance.randrange(1, 4000)).encode()
-        (tmp_path / "in" / f"{i:02}.zst").write_bytes(zstd.compress(text))
-    command = ["batch", "-q", "--lm", model, "--jobs", 2, tmp_path / "in", "--output"]
-    run(*command, tmp_path / "whole")
-    kills = 0
-    for _ in range(2):
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        for _ in range(3):
-            with start(*command, tmp_path / "out") as process:
-                while process.poll() is None and not (tmp_path / "out" / MANIFEST).exists():
-                    time.sleep(0.002)
-                time.sleep(chance.uniform(0, 0.4))
-                process.kill()
-            kills += process.returncode == -signal.SIGKILL
-            left = files(tmp_path / "out")
-            assert all(files(tmp_path / "whole")[n] == data for n, data in left.items() if n.endswith(".zst"))
-        run(*command, tmp_path / "out")
-        assert files(tmp_path / "out") == files(tmp_path / "whole")
-    assert kills > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, number, code, jobs):
-    (tmp_path / "in").mkdir()
-    for name in "abc":
-        (tmp_path / "in" / name).write_text(TEXT * 200_000)
-    command = ["batch", "-q", "--lm", model, "--jobs", jobs, tmp_path / "in", "--output", tmp_path / "out"]
-    with start(*command, stderr=subprocess.PIPE) as process:
-        while not [path for path in (tmp_path / "out").rglob("*.tmp") if path.stat().st_size]:
-            assert process.poll() is None
-            time.sleep(0.002)
-        process.send_signal(number)
-        assert process.wait(TIMEOUT) == code
-        assert process.stderr and b"Traceback" not in process.stderr.read()
-    assert set(files(tmp_path / "out")) <= {"a", "b", "c"}
-
-
 def test_files_of_killed_processes_are_removed_and_those_being_written_are_kept(tmp_path):
     left = tmp_path / ".capfst-0123abcd.tmp"
     left.touch()
@@ -354,7 +307,7 @@ def test_a_column_whose_name_is_not_utf8_fails_alone(model, tmp_path):
     (folder / "b.txt").write_text("ibm")
     report, lines = batch(model, folder, "--output", out, code=1)
     assert files(out) == {"b.txt": b"IBM"}
-    assert "name of a column is not UTF-8" in report["files"][0]["error"] + report["files"][1]["error"].__str__()
+    assert any("name of a column is not UTF-8" in (file["error"] or "") for file in report["files"])
     assert not any("Traceback" in line for line in lines)
     trained = run("train", folder, "--column", "text", "--no-clean", "-o", tmp_path / "m.fst", code=1)
     assert "a.parquet: the name of a column is not UTF-8" in trained.stderr.decode()

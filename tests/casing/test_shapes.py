@@ -60,36 +60,18 @@ def spell_twin(word: str, in_shape: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"),
+    ("expected", "fitting"),
     [
-        ("", Shape.CASELESS),
-        ("1990", Shape.CASELESS),
-        ("漢字'", Shape.CASELESS),
-        ("the", Shape.LOWER),
-        ("3d", Shape.LOWER),
-        ("ß", Shape.LOWER),
-        ("ʰ1", Shape.CASELESS),
-        ("I", Shape.CAPITALIZED),
-        ("3D", Shape.CAPITALIZED),
-        ("'Tis", Shape.CAPITALIZED),
-        ("İx", Shape.CAPITALIZED),
-        ("ǅx", Shape.CAPITALIZED),
-        ("Ⅷ", Shape.CAPITALIZED),
-        ("US", Shape.UPPER),
-        ("F-16s", Shape.CAPITALIZED),
-        ("F-16S", Shape.UPPER),
-        ("U.S.", Shape.UPPER),
-        ("ǄǅX", Shape.UPPER),
-        ("ᎠᎠ", Shape.UPPER),
-        ("iPhone", Shape.MIXED),
-        ("McX", Shape.MIXED),
-        ("xY", Shape.MIXED),
-        ("STRAßE", Shape.MIXED),
-        ("𐐀𐐨", Shape.CAPITALIZED),
+        (Shape.CASELESS, " 1990 漢字' ʰ1"),
+        (Shape.LOWER, "the 3d ß"),
+        (Shape.CAPITALIZED, "I 3D 'Tis İx ǅx Ⅷ F-16s 𐐀𐐨"),
+        (Shape.UPPER, "US F-16S U.S. ǄǅX ᎠᎠ"),
+        (Shape.MIXED, "iPhone McX xY STRAßE"),
     ],
 )
-def test_shape(word: str, expected: int) -> None:
-    assert shape(word) == shape_twin(word) == expected
+def test_shape(expected: int, fitting: str) -> None:
+    for word in fitting.split(" "):
+        assert shape(word) == shape_twin(word) == expected
 
 
 @settings(deadline=None)

@@ -1,6 +1,7 @@
-"""context/features.py: features and decisions, against a reference implementation in plain Python."""
+"""context/features.py: decisions, and which words matter. test_learn.py and test_casing_costs.py compare all features
+with a reference implementation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,37 +12,24 @@ from support.plain_context import Token
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import (
-    MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
-    N_FIRST_FEATURES,
     N_NEIGHBOR_FEATURES,
-    N_RANKED,
     NO_DECISION,
     PADDING,
     TOKEN,
     TokenArray,
     decision,
     decision_features,
-    first_features,
     has_capitals,
     neighbor_features,
     sentence_padding,
     settled_decision,
     word_features,
 )  # fmt: skip
-from capfst.context.lexicon import N_HASHES, NO_CASE, UNSEEN
+from capfst.context.lexicon import N_HASHES, UNSEEN
 from capfst.kernels import kernel
 from capfst.kernels.types import F64Array, U32Array, i64
-
-numbers = st.integers(0, 2**32 - 1)
-evidence = st.sampled_from([UNSEEN, NO_CASE]) | st.integers(1, 120)
-classes = st.integers(0, 255)
-tokens = st.builds(
-    Token, numbers, numbers, evidence, st.sampled_from([0, 0, 1, 7, N_RANKED]), st.integers(0, MAX_POSITION), classes,
-    classes, evidence, st.integers(0, 2**16 - 1),
-)  # fmt: skip
-lines = st.lists(tokens, min_size=1, max_size=5)
 
 
 @kernel
@@ -73,39 +61,6 @@ def test_padding_matches_the_reference() -> None:
     assert [tuple(token.tolist()) for token in array([])] == [tuple(token) for token in reference.PADDING * 2]
 
 
-@settings(deadline=None)
-@given(
-    hashes=st.lists(st.sampled_from([0]) | numbers, min_size=N_HASHES, max_size=N_HASHES),
-    e=evidence,
-    domain=st.integers(0, 5),
-)
-def test_word_features(hashes: list[int], e: int, domain: int) -> None:
-    found = np.full(MAX_WORD_FEATURES + 1, 7, np.uint32)
-    n = word_features(np.array(hashes, np.uint32), e, domain, found)
-    assert found[:n].tolist() == reference.word_features(hashes, e, domain)
-    assert found[-1] == 7
-
-
-@pytest.mark.parametrize(
-    ("features", "of_reference", "n"),
-    [
-        (first_features, reference.first_features, N_FIRST_FEATURES),
-        (neighbor_features_of, reference.neighbor_features, N_NEIGHBOR_FEATURES),
-    ],
-)
-@settings(deadline=None)
-@given(line=lines, domain=st.integers(0, 5))
-def test_features_of_a_word_in_its_line(
-    features: Callable[..., None], of_reference: Callable[..., list[int]], n: int, line: list[Token], domain: int
-) -> None:
-    every, (indices,) = reference.padded([line])
-    for t in indices:
-        found = np.full(n + 1, 7, np.uint32)
-        features(array(line), t, domain, found)
-        assert found[:n].tolist() == of_reference(every, t, domain)
-        assert found[-1] == 7
-
-
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
@@ -120,24 +75,6 @@ def test_features_of_a_word_in_its_line(
 )
 def test_the_first_pass_settles_a_word_if_one_score_leads(scores: list[float], expected: int) -> None:
     assert settled_decision_of(np.array(scores, np.float64)) == reference.settled_decision(scores) == expected
-
-
-@settings(deadline=None)
-@given(line=lines, data=st.data())
-def test_decision_features(line: list[Token], data: st.DataObject) -> None:
-    every, (indices,) = reference.padded([line])
-    decisions = [NO_DECISION] * len(every)
-    for t in indices:
-        decisions[t] = data.draw(st.sampled_from([*range(11), NO_DECISION]))
-    n_capitals = sum(map(reference.has_capitals, decisions))
-    n_words = n_capitals + data.draw(st.integers(0, 20))
-    for t in indices:
-        found = np.full(N_DECISION_FEATURES + 1, 7, np.uint32)
-        decision_features(array(line), np.array(decisions, np.uint8), t, np.int64(n_words), np.int64(n_capitals), found)
-        assert found[:N_DECISION_FEATURES].tolist() == reference.decision_features(
-            every, decisions, t, n_words, n_capitals
-        )
-        assert found[-1] == 7
 
 
 def test_features_of_different_templates_differ() -> None:

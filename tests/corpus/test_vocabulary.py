@@ -1,8 +1,6 @@
-"""Interners and vocabularies against a reference implementation with dictionaries, for any number of interners and any
-division of the text into blocks."""
+"""Interners and vocabularies: goldens, and any text with any number of interners and any division into blocks."""
 
 import random
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,192 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.casing.shapes import Shape, shapes
-from capfst.corpus.first_words import (
-    AFTER_MARK,
-    AGAIN,
-    BEFORE_NAME,
-    END,
-    EXCESS,
-    FIRST,
-    INSIDE,
-    MARK,
-    NAME,
-    OFTEN,
-    SELDOM,
-    SURELY,
-    word_kinds,
-)
 from capfst.corpus.intern import Interner, _find_slot, _Table
 from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
-    ABBREVIATION,
-    COMPOUND_COUNT,
-    MIXED_COUNT,
-    MIXED_SHARE,
     RESERVED,
-    SHORT,
-    SLIP_SHARE,
     IdStreams,
     build_vocabulary,
     restricted,
 )
 from capfst.exceptions import CorpusError
-from capfst.fst.symbols import Symbols, check
+from capfst.fst.symbols import check
 from capfst.system.buckets import Store
-from capfst.text.language import DEFAULT
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, canonical, tokenize
 from capfst.text.unicode import lower, lower_bytes
 
 UNKNOWN = b"<unk>"
-
-
-def canonical_bytes(token: bytes, token_type: int, pretokenized: bool) -> bytes:
-    if pretokenized:
-        return token
-    out = np.empty(max(8, len(token)), np.uint8)
-    return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), token_type, out)].tobytes()
-
-
-ENDS, CLOSES, OPENS = ".?!…", "\"')]}«»‹›‘’‚‛“”„‟", "\"#&'(*+-<=>[_`{|~«»‹›¡¿·•‣‐‑‒–—―‘’‚‛“”„‟"
-
-
-def opens(character: str) -> bool:
-    """Return whether the first word of a sentence may follow this character."""
-    code = ord(character)
-    return character in OPENS or 0x2190 <= code <= 0x2BFF or 0x1F000 <= code <= 0x1FAFF
-
-
-Tokens = list[tuple[int, int, int, bytes]]
-
-
-def boundaries(text: bytes, tokens: Tokens) -> tuple[dict[int, bytes], Counter[bytes]]:
-    """Return, for each token with which a sentence may begin inside its line, the word before it, unless that is the
-    line's first token; and the number of lines that end with each word."""
-    written = [text[start:end].decode() for start, end, _, _ in tokens]
-    begins: dict[int, bytes] = {}
-    line_ends: Counter[bytes] = Counter()
-    has_ended, first, last, alone = False, -1, b"", True
-    for i, (start, _, token_type, word) in enumerate(tokens):
-        if has_ended and start > tokens[i - 1][1] and i > first:
-            first = next(j for j in range(i, len(tokens)) if tokens[j][2] != MARKS or not opens(written[j][0]))
-            if last and not alone and tokens[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
-                begins[i] = last
-        has_ended = token_type not in (NEWLINE, PROTECTED) and (
-            written[i][-1] in ENDS or (has_ended and written[i][-1] in CLOSES)
-        )
-        if token_type == NEWLINE:
-            line_ends[last] += 1
-            last = b""
-        elif token_type != MARKS:
-            last, alone = word, i == 0 or tokens[i - 1][2] == NEWLINE
-    return begins, line_ends
 
 
 Learned = tuple[list[bytes], list[int], list[int]]
 """A vocabulary, the counts of its forms, and the text in labels."""
 
 
-def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: int | None = None) -> Learned:
-    tokens = [
-        (int(s), int(e), int(token_type), canonical_bytes(text[s:e], token_type, pretokenized))
-        for s, e, token_type in zip(*tokenize(text, pretokenized), strict=True)
-    ]
-    compounds = Counter(lower_bytes(word) for _, _, token_type, word in tokens if token_type == COMPOUND)
-    begins, line_ends = ({}, Counter[bytes]()) if pretokenized else boundaries(text, tokens)
-    n_begins = Counter(begins.values())
-    fraction = ABBREVIATION * line_ends.total() / max(1, line_ends.total() + len(begins))
-    words: list[bytes | None] = []  # None: a sentence's end
-    skip = 0  # parts before this offset belong to a compound that is kept
-    for i, (s, e, token_type, word) in enumerate(tokens):
-        last = begins.get(i, b"")
-        is_short = len(last) <= SHORT and last[:1].isupper()
-        if last and line_ends[last] + (not is_short) > fraction * (line_ends[last] + n_begins[last]):
-            words.append(None)
-        if token_type == NEWLINE:
-            words.append(None)
-        elif token_type == COMPOUND:
-            if compounds[lower_bytes(word)] >= COMPOUND_COUNT:
-                words.append(word)
-                skip = e
-        elif s >= skip:
-            words.append(word)
-    words = with_first_forms(words)
-    counts = Counter(word for word in words if word not in (None, UNKNOWN))
-    ties = sorted({*counts, UNKNOWN}, key=lambda word: (word == lower_bytes(word), word), reverse=True)
-    tied = {word: i for i, word in enumerate(ties)}
-    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))
-    frequent = [word for word in frequent if counts[word] >= min_count]
-    shape, of_word = shape_by_form(frequent), Counter[bytes]()
-    for word, count in counts.items():
-        of_word[lower_bytes(word)] += count
-    share = {word: counts[word] / of_word[lower_bytes(word)] for word in frequent if shape[word] == Shape.MIXED}
-    names = {word for word in share if counts[word] >= MIXED_COUNT and share[word] >= MIXED_SHARE}
-    known = {UNKNOWN, *names, *[word for word in frequent if share.get(word, 1) >= SLIP_SHARE][:max_words]}
-    words = [word if word is None or word in known else UNKNOWN for word in words]
-    counts = Counter(words)
-    forms = sorted(known, key=lambda word: (lower_bytes(word), -counts[word], tied[word]))
-    label = {word: i for i, word in enumerate(forms, 1)} | {None: 0}
-    return forms, [counts[form] for form in forms], [label[word] for word in words]
-
-
-def shape_by_form(forms: list[bytes]) -> dict[bytes, int]:
-    """Return the shape of each form."""
-    strings = Strings.of([b"<epsilon>", *forms])
-    shape_of = shapes(Symbols(strings.data, strings.offsets.astype(np.int64), DEFAULT))
-    return dict(zip(forms, shape_of.tolist()[1:], strict=True))
-
-
-def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
-    """Return the words with the first word of each sentence in its form there."""
-    forms = sorted({word for word in words if word is not None})
-    shape = shape_by_form(forms)
-    shape_of = np.array([Shape.CASELESS, *shape.values()], np.uint8)
-    kind_of = dict(zip(forms, word_kinds(Strings.of(forms), shape_of).tolist()[1:], strict=True))
-    places: list[int] = []
-    begins = True
-    for i, word in enumerate(words):
-        if word is None or kind_of[word] >= MARK:
-            places.append(INSIDE)
-            begins = word is None or (begins and kind_of[word] == END)
-        elif begins:
-            begins = False
-            after = words[i + 1] if i + 1 < len(words) else None
-            places.append(BEFORE_NAME if after is not None and kind_of[after] == NAME else FIRST)
-        else:
-            places.append(AFTER_MARK if kind_of[words[i - 1]] in (MARK, END) else INSIDE)
-    counts = Counter(zip(words, places, strict=True))
-    first = Counter(word for word, place in zip(words, places, strict=True) if place in (FIRST, BEFORE_NAME))
-    capitalized = [form for form in forms if shape[form] == Shape.CAPITALIZED]
-    names = [
-        form
-        for form in capitalized
-        if counts[form, INSIDE] >= OFTEN and counts[lower_bytes(form), INSIDE] <= SELDOM * counts[form, INSIDE]
-    ]
-    once = [form for form in forms if counts[form, INSIDE] == 1 and kind_of[form] < MARK]
-    n_capitalized = sum(shape[form] == Shape.CAPITALIZED for form in once)
-    are_words = 2 * n_capitalized < sum(shape[form] != Shape.CASELESS for form in once)
-    ratio = sum(first[name] for name in names) / max(1, sum(counts[name, INSIDE] for name in names))
-
-    def form_of(word: bytes, place: int) -> bytes:
-        small, capital = counts[lower_bytes(word), INSIDE], counts[word, INSIDE]
-        if place == BEFORE_NAME:
-            is_small = small >= SURELY * capital and small > 0
-        elif small + capital == 0:
-            is_small = kind_of[word] == NAME and (are_words or first[word] >= (AGAIN if names else OFTEN))
-        else:
-            is_small = small >= capital or (small > SELDOM * capital and first[word] > EXCESS * ratio * capital)
-        return lower_bytes(word) if is_small and shape[word] == Shape.CAPITALIZED else word
-
-    return [
-        form_of(word, place) if word is not None and place in (FIRST, BEFORE_NAME) else word
-        for word, place in zip(words, places, strict=True)
-    ]
-
-
 def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -> Learned:
-    """Return the same as `reference` from capfst; block i goes to interner 7i mod `interners`."""
+    """Learn a vocabulary; block i goes to interner 7i mod `interners`."""
     learners = [Interner() for _ in range(interners)]
     streams = IdStreams(Store(None))
     for i, block in enumerate(blocks):
@@ -234,11 +69,18 @@ LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=9).map(" ".join)
     min_count=st.integers(1, 3),
     max_words=st.none() | st.integers(0, 9),
 )
-def test_against_dictionaries(lines, interners, size, plain, min_count, max_words):
+def test_the_vocabulary_of_any_interners_and_blocks(lines, interners, size, plain, min_count, max_words):
     lines = [f"{part}\n".encode() for line in lines for part in line.split("\n")]
     blocks = [b"".join(lines[i : i + size]) for i in range(0, len(lines), size)]
-    expected = reference(b"".join(lines), plain, min_count, max_words)
-    assert learn(blocks, interners, plain, min_count, max_words) == expected
+    found = forms, counts, labels = learn(blocks, interners, plain, min_count, max_words)
+    assert found == learn([b"".join(lines)], 1, plain, min_count, max_words)
+    assert counts == [labels.count(label) for label in range(1, len(forms) + 1)]
+    order = [(lower_bytes(form), -count) for form, count in zip(forms, counts, strict=True)]
+    assert order == sorted(order)
+    assert all(count >= min_count for form, count in zip(forms, counts, strict=True) if form != UNKNOWN)
+    whole, _, text = learn([b"".join(lines)], 1, plain)
+    known = {form: label for label, form in enumerate(forms, 1)}
+    assert labels == [label and known.get(whole[label - 1], known[UNKNOWN]) for label in text]
 
 
 @pytest.mark.parametrize(
@@ -350,9 +192,12 @@ def test_tables_grow():
     words = ["".join(rng.choices("abcdE", k=rng.randint(1, 24))) for _ in range(90_000)]
     words[50_000] = "x" * 1_000_000
     lines = [f"{' '.join(words[i : i + 9])}\n".encode() for i in range(0, len(words), 9)]
-    expected = reference(b"".join(lines), True)
-    assert len(expected[0]) > 1 << 16
-    assert learn([b"".join(lines)], 1, True) == expected
+    forms, counts, labels = expected = learn([b"".join(lines)], 1, True)
+    assert len(forms) > 1 << 16
+    assert counts == np.bincount(labels, minlength=len(forms) + 1).tolist()[1:]
+    assert [lower_bytes(forms[label - 1]) for label in labels if label] == [
+        lower_bytes(word.encode()) for word in words
+    ]
     assert learn([b"".join(lines[i : i + 500]) for i in range(0, len(lines), 500)], 3, True) == expected
 
 

@@ -18,7 +18,7 @@ FUZZ = Path(__file__).parents[2] / "scripts" / "maintain" / "fuzz.py"
         (("files", "300", "--jobs", "1"), "300 files and streams: in none"),
         (("models", "100", "--jobs", "2"), "100 damaged models: no crash"),
         (("growth", "20", "--jobs", "1"), "20 repeated fragments: the time grows"),
-        (("signals", "8"), "8 signals: nothing half-written"),
+        (("signals", "18"), "18 signals: nothing half-written"),
         (("soak", "3"), "3 s: "),
         (("service", "5", "--threads", "2"), "after SIGTERM"),
     ],

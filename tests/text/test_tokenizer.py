@@ -1,27 +1,17 @@
-"""tokenizer.py: golden tables; a second tokenizer, in regular expressions; properties of any text."""
+"""tokenizer.py: golden tables; words by regular expressions; properties of any text."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from support.placeholders import (
-    CODES,
-    ESCAPE,
-    QUOTED,
-    bracketed,
-    escape,
-    is_letter_escape,
-    label,
-    option,
-    placeholder,
-    slashed,
-)
 
+from capfst.text import facts
 from capfst.text import tokenizer as tok
 from capfst.text.language import DEFAULT
-from capfst.text.protected import AUTOMATON
+from capfst.text.protected import AUTOMATON, DOT, DOTLESS, END, N_CONTEXTS, OTHERS, PATH_START, WORD_START
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, tokenize
 from capfst.text.unicode import (
     CLASS,
@@ -142,6 +132,21 @@ GOLDEN = {
     "src/main.py a_b/c xy.org/y xy.z/y, U.S./U.K. 24/7 AC/DC": "<url> <url> <url> xy.z / y , U.S. / U.K. 00/0 AC / DC",
     "and/or he/she/it a.m./p.m. U.S.-led": "and / or he / she / it a.m. / p.m. [U.S.-led] U.S. - led",
     "a\0b\x01c\u200bd\u2028e\u00a0f\x85g\u3000h\ufeff\tk\r": "a b c d e f g h k",
+    "<%= X %> a <?Y z?> b <!DOCTYPE Z> c {\\An8} d": "a b c d",
+    "a [X] b [xy] word(s) fix(Es) f(s)x (A) b": "a b [ xy ] word fix f ( s ) x ( A ) b",
+    "1. (a) b; (IV) c or (b) d\nA) e iv) f, (a x) g": "0 . b ; c or d \n e f , ( a x ) g",
+    "%{Name} %PATH% %a_B%c 5%a% %(Name)s %<n>d %[1]D, %(n) x %(a)s. %(a)dé":
+    "<url> <url> <url> _ B <url> 0 % a % <url> <url> <url> , <url> x <url> . % ( a ) dé",
+    "%s %-5.2F %1$S %LD %Y %dpx %5dé 5%-10% %sé 100%d":
+    "<url> <url> <url> <url> <url> <url> % 0dé 0 % - 00 % % sé 000 % d",
+    "{{ X }} {{{Y}}} {% If X %} {# A #} {#if X} {/b} { c } ${a}^2$ ${{ X.Y }} ${NAME} #{X} @{y}":
+    "<url> <url> <url> <url> <url> <url> { c } <url> <url> <url> <url> <url>",
+    "run --dry-Run and --Name or -a or -x, - b. --Albert -i":
+    "run <url> and <url> or <url> or <url> , - b. -- Albert - i",
+    "see \\nabla f, \\Tests a\\tests \\\\nabla x $HOME\\tests \\nand \\rm{B} \\tag":
+    "see <url> f , <url> a \\ tests <url> x <url> and <url> <url>",
+    "w/ A w/o b 5 w/ n/A A/K/A s/he I/O a/c r/Name u/x 10.1000/182 list=[] x:= y a=(B":
+    "<url> A <url> b 0 w / <url> <url> <url> I / O a / c <url> u / x 00.0000/000 <url> [ ] x : = y <url>",
     "": "",
     " \t ": "",
 }  # fmt: skip
@@ -151,6 +156,35 @@ GOLDEN = {
 def test_golden(text):
     shown = [f"[{canonical(t, k)}]" if k == COMPOUND else canonical(t, k) for k, t in tokens(text)]
     assert " ".join(shown) == GOLDEN[text]
+
+
+def test_each_row_of_the_table_has_an_example():
+    """It is searched for in each context, and with a word that ends anywhere."""
+    columns, starts, table, matched = (
+        getattr(AUTOMATON, n).tolist() for n in ("columns", "starts", "table", "matched")
+    )
+    found = set()
+
+    def column(c: str) -> int:
+        others = {"ı": DOTLESS, "İ": DOTLESS, "\u0307": DOT}
+        return columns[ord(c) if c.isascii() else others.get(c, OTHERS + (INFO[ord(c)] & CLASS))]
+
+    for text in ("\n" + golden + "\n\n" for golden in GOLDEN):
+        read = list(map(column, text))
+        for i, context, word_end in product(range(1, len(text)), range(N_CONTEXTS), range(len(text))):
+            if word_end and context not in (WORD_START, PATH_START):
+                continue
+            state, rules = table[starts[context]][read[i - 1]], [len(AUTOMATON.rules)]
+            for k in range(i, len(text)):
+                state = table[state][columns[END]] if k == word_end else state
+                state = table[state][read[k]]
+                if state >= len(table) - len(matched):
+                    rules.append(matched[state - len(table)])
+                elif not state:
+                    break
+            found.add(min(rules))
+    rows = [row for row in facts.rows("protected.tsv") if row[0] != "="]
+    assert [row for k, row in enumerate(rows, 1) if k not in found and "whole" not in row[1]] == []
 
 
 def test_lines():
@@ -180,13 +214,11 @@ def test_long_tokens():
     assert len(lines[2]) == 1 + 2 * 300_000 + 1
 
 
-# ---- A second tokenizer
+# ---- Words
 
 SPECIAL = {LETTER: "λ", NUMBER: "ν", MARK: "μ", SPACE: " ", OTHER: "\0"}
 A, L, N = "[A-Za-zλ0-9νμ]", "[A-Za-zλ]", "[0-9ν]"
-LN = "[A-Za-zλ0-9ν]"
-SIGN = r"(?:[\\^_={+<]|(?<=[A-Za-zλμ])\()"
-ENTITY = rf"&(?:\#[xX]?[0-9A-Fa-f]+|[lLgG][tT]|{L}μ*(?:{LN}μ*){{2,}});"
+ENTITY = rf"&(?:\#[xX]?[0-9A-Fa-f]+|[lLgG][tT]|{L}μ*(?:[A-Za-zλ0-9ν]μ*){{2,}});μ*"
 CLITIC = rf"['’](?i:ll|re|ve|[smd])(?!{A})"
 NOT = rf"(?i:n['’]t)(?!{A})"
 UNIT = (
@@ -195,30 +227,8 @@ UNIT = (
 )
 WORD_AT = re.compile(rf"{NOT}|(?={A}){UNIT}(?:(?!{NOT}){UNIT})*")
 INITIAL = re.compile(rf"μ*{L}μ*")
-NAME = re.compile(rf"(?:@(?=[A-Za-zλ0-9ν_])|\#(?=[A-Za-zλ_]))(?:{A}|_)+")
-PATH = re.compile(rf"(?:/|(?:~\.?|\.\.?)/\.?|\\\\)(?<![~.\\]/\.)(?={A})|(?:~\.?|\.\.?)/(?=\.)")
-STRETCH = re.compile(r'[^<>"` \n\0]*')
-CLITIC_AT = re.compile(rf"{CLITIC}")
-UNCOVERED = re.compile(rf"{ESCAPE.pattern}(?i:ll|re|ve|[smdt])?|{CODES.pattern}|[(]?[0-9]*[A-Za-zλμ]+[)]|\[[xX]\]")
-APOSTROPHE = re.compile(r"\\+(?:[xX]27|[uU](?:0000)?(?:2019|0027))")
-CLITIC_LETTERS = re.compile(rf"(?i:ll|re|ve|[smdt])(?!{A})")
-RUN = re.compile(r"(.)\1*μ*", re.DOTALL)
-COMMENT = r"<!--(?:(?!-->|<!)[^\n])*-->|<([%?])(?:(?!\1>)[^<\n])*\1>"
-TAG = re.compile(
-    rf"{COMMENT}|<(?:[!?](?=[A-Za-zλ\-\[])[^<>\n]*|/?{L}(?:{A}|[-.:_])*(?:(?: [^<>\n]*)?/| [^<>\n]*=[^<>\n]*)?)>"
-)
-INNER = re.compile(rf"(?:{LN}μ*){{3}}\.{L}|(?:{LN}μ*){{2}}\.{L}μ*{LN}|{LN}μ*_{A}")
-MATHS = (
-    rf"\$\$(?!\$)(?=[^$\n]*{SIGN})[^$\n]+\$\$"
-    rf"|\$(?![ \0$\n])(?:(?=[^$\n]*{SIGN})[^$\n]*|(?![0-9ν])[^$ \0\n]*)(?<![ \0])\$(?!{A})"
-)
-MATH = re.compile(MATHS)
-VARIABLE = re.compile(rf"\$(?=(?:{L}μ*){{4}})(?:{A}|_)+")
-CODE = re.compile(
-    rf"(`+)(?![` \0\n])[^`\n]*(?<![ \0])\1(?!`)(?!{A})|{MATHS}|\$(?=(?:{L}μ*){{4}})(?:{A}|_)+"
-    r"|\\\((?:(?!\\[()])[^\n])*\\\)|\\\[(?:(?!\\[\[\]])[^\n])*\\\]"
-    rf"|\\(?={L})(?:{A}|_)+(?:\{{[^{{}} \n\0]*\}}|\[[^\[\] \n\0]*\])*"
-)
+CLITIC_AT = re.compile(CLITIC)
+MARK_AT = re.compile(rf"{ENTITY}|(.)\1*μ*", re.DOTALL)
 
 
 def sketch(text: str) -> str:
@@ -234,14 +244,8 @@ def sketch(text: str) -> str:
 
 
 def reference(text: str) -> list[tuple[int, int, int]]:
-    """Return (start, end, kind) of the tokens, in characters."""
+    """Return (start, end, kind) of the tokens of a text without protected spans, in characters."""
     s = sketch(text)
-    letters = "".join({"İ": "i", "ı": "i", "\u212a": "k"}.get(c, a) for c, a in zip(text, s, strict=True))
-    ascii = re.sub(
-        "(?<=[iI])μ",
-        lambda dot: "δ" if text[dot.start()] == "\u0307" and text[dot.start() - 1] in "iI" else "μ",
-        letters,
-    )
     found: list[tuple[int, int, int]] = []
 
     def word(i: int) -> int:
@@ -253,144 +257,46 @@ def reference(text: str) -> list[tuple[int, int, int]]:
         initial = INITIAL.fullmatch(segments[-1]) and (len(segments) > 1 or s[i] not in "iI")
         return match.end() + bool(initial and s[match.end() :][:1] == "." and s[match.end() :][:2] != "..")
 
-    def stretch(i: int) -> int:
-        end = STRETCH.match(s, i).end()
-        while end > i and INFO[ord(text[end - 1])] & CLASS == PUNCT and s[end - 1] not in "/\\_=":
-            end -= 1
-        return end
-
-    def members(end: int) -> int:
-        """Return the end of the path or member after a variable or placeholder."""
-        if arrows := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
-            return end + arrows.end()
-        match = re.match(r"(?:::|/|\\)(?=" + A + ")", s[end:])
-        return stretch(end) if match and not (s[end] == "\\" and escape(ascii, end)) else end
-
-    def markup(i: int) -> int:
-        """Return the end of the tag, escape, label or the like at i, which is not a token; 0 if there is none."""
-        if tag := TAG.match(s, i):
-            return tag.end()
-        if s[i] in "([{":
-            return bracketed(ascii, i, text[:i], after_mark(i))
-        if s[i] != "\\" or (begins(i) and s.startswith("\\\\", i)):
-            return 0
-        end = escape(ascii, i)
-        clitic = APOSTROPHE.fullmatch(s[i:end]) and re.match(A, s[i - 1 : i]) and CLITIC_LETTERS.match(s, end)
-        return clitic.end() if clitic else end
-
-    def begins(i: int) -> bool:
-        """Return whether a path may begin at i."""
-        return i in (0, after_tag) or s[i - 1] in " \n\0([{\"'`="
-
-    def after_mark(i: int) -> bool:
-        """Return whether punctuation beyond ASCII precedes i and the blanks before it."""
-        last = text[:i].rstrip(" \t")[-1:]
-        return not last.isascii() and INFO[ord(last)] & CLASS == PUNCT
-
-    def is_value(i: int) -> bool:
-        """Return whether the value of an assignment begins at i."""
-        if re.match(A, s[i:]):
-            return True
-        return s[i : i + 1] in tuple("/~.-$%{<([\"'\\_") and s[i + 1 : i + 2] not in ("", " ", "\n", s[i])
-
-    def joins(token: tuple[int, int, int]) -> bool:
-        return token[2] == WORD or (token[2] == MARKS and token[1] - token[0] == 1 and s[token[0]] in "._%+-")
-
     i = 0
-    after_tag = 0
     while i < len(s):
-        if s[i] == "\n":
-            found.append((i, i + 1, NEWLINE))
+        start = i
+        if s[i] in " \0":
             i += 1
-        elif text[i] == "\x1a":  # hidden code
-            end = i + len(text[i:]) - len(text[i:].lstrip("\x1a"))
-            found.append((i, end, PROTECTED))
-            i = after_tag = end
-        elif s[i] in " \0":
+        elif s[i] == "\n":
             i += 1
-        elif end := markup(i):
-            if s[i] == "\\" and is_letter_escape(ascii[i : escape(ascii, i)]):
-                start = i
-                last = found[-1] if found else (0, -1, 0)
-                if last[1] == i and last[2] in (WORD, PROTECTED) and s[last[0] - 1 : last[0]] != "-":
-                    start = found.pop()[0]
-                end = re.compile(f"(?:{A}|_)*").match(s, end).end()
-                found.append((start, end, PROTECTED))
-                i = end
-            else:
-                i = after_tag = end
+            found.append((start, i, NEWLINE))
         elif end := word(i):
-            start = i
             parts = [(start, end, WORD)]
             while s[end : end + 1] == "-" and (after := word(end + 1)):
                 parts += [(end, end + 1, MARKS), (end + 1, after, WORD)]
                 end = after
-            whole = (start, end, COMPOUND)
-            assign = re.match(":?==?", s[end:])
-            value = end + assign.end() if assign else 0
-            quoted = QUOTED.match(s, value) if assign else None
-            if s[end : end + 1] == "@" and re.match(A, s[end + 1 :][:1]):
-                while found and found[-1][1] == start and joins(found[-1]):
-                    start = found.pop()[0]
-                    if found and found[-1][2] == COMPOUND and found[-1][0] == start:
-                        found.pop()
-                end = stretch(end)
-                found.append((start, end, PROTECTED))
-            elif label_end := label(ascii, start, end, text[:start]):
-                end = after_tag = label_end
-            elif s.startswith("()", end):
-                end += 2
-                found.append((start, end, PROTECTED))
-            elif arrows := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
-                end += arrows.end()
-                found.append((start, end, PROTECTED))
-            elif (
-                re.match(r"(?i:www\.)" + A, s[start:end])
-                or s.startswith("://", end)
-                or (s.startswith(":\\", end) and re.fullmatch(A + "μ*", s[start:end]))
-                or re.match(rf"::(?:{A}|_)", s[end:])
-            ):
-                end = stretch(end)
-                found.append((start, end, PROTECTED))
-            elif s.startswith("/", end) and (slash := slashed(ascii, start, end, text[:start])):
-                end = slash
-                found.append((start, end, PROTECTED))
-            elif quoted:
-                end = quoted.end()
-                found.append((start, end, PROTECTED))
-            elif (assign and is_value(value)) or (s.startswith("/", end) and INNER.search(s[start : stretch(end)])):
-                end = stretch(end)
-                found.append((start, end, PROTECTED))
-            else:
-                found += parts if len(parts) == 1 else [whole, *parts]
+            found += parts if len(parts) == 1 else [(start, end, COMPOUND), *parts]
             i = end
         else:
-            attached = bool(found) and found[-1][1] == i and found[-1][2] == WORD
-            joined = bool(found) and found[-1][1] == i and found[-1][2] == PROTECTED and s[i] in "`$"
             clitic = CLITIC_AT.match(s, i)
-            if clitic and (attached or s[clitic.end() :][:1] not in ("'", "’")):
-                end, kind = clitic.end(), WORD
-            elif s[i] in "%{$#@" and (place := placeholder(ascii, i, MATH)):
-                end, kind = members(place), PROTECTED
-            elif not attached and (name := NAME.match(s, i)):
-                end, kind = name.end(), PROTECTED
-            elif not attached and begins(i) and PATH.match(s, i):
-                end, kind = stretch(i), PROTECTED
-            elif not attached and s[i] == "-" and begins(i) and (place := option(ascii, i, text[:i], after_mark(i))):
-                end, kind = place, PROTECTED
-            elif not attached and not joined and not MATH.match(s, i) and (code := VARIABLE.match(s, i)):
-                end, kind = members(code.end()), PROTECTED
-            elif not attached and not joined and (code := CODE.match(s, i)):
-                end, kind = code.end(), PROTECTED
-            elif not attached and re.match(f"__{A}", s[i:]):
-                end, kind = stretch(i), PROTECTED
-            elif entity := re.match(f"{ENTITY}μ*", s[i:]):
-                end, kind = i + entity.end(), MARKS
-            else:
-                end, kind = RUN.match(s, i).end(), MARKS
-            found.append((i, end, kind))
-            i = end
+            attached = bool(found) and found[-1][1] == i and found[-1][2] == WORD
+            is_clitic = clitic and (attached or s[clitic.end() :][:1] not in ("'", "’"))
+            i = (clitic if is_clitic else MARK_AT.match(s, i)).end()
+            found.append((start, i, WORD if is_clitic else MARKS))
     return found
+
+
+PROSE = [
+    *"aBiInNtTsSdDmxwW019 \n'’.&,:!;\"–…“”",
+    *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀\u200b\u00a0\u2028",
+    "'s", "n't", "N’T", "'ll", "'re", "U.S.", "a-b", "..", "--", "ab. ", "a. ", "' ", "&lt;", "&eacute;", "a_b",
+]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=700)
+@given(st.lists(st.sampled_from(PROSE), max_size=12).map("".join))
+@example("ı. İ. i. ä. a.ı.")
+def test_words_against_regular_expressions(text):
+    data = text.encode()
+    found = list(zip(*tokenize(data), strict=True))
+    assume(all(kind != PROTECTED for _, _, kind in found))
+    places = np.cumsum([0, *(len(c.encode()) for c in text)])
+    assert found == [(places[start], places[end], kind) for start, end, kind in reference(text)]
 
 
 PIECES = [
@@ -406,19 +312,6 @@ PIECES = [
     "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=1500)
-@given(texts)
-@example("o'n@x 1,2!b@c a-1,2!c@d a-b.c-d@e isn't@x")
-@example("../.x ~/.x ~./x ~.. ./. \\\\. /.")
-@example("ı. İ. i. ä. a.ı.")
-def test_against_regular_expressions(text):
-    data = text.encode()
-    places = np.cumsum([0, *(len(c.encode()) for c in text)])
-    expected = [(places[start], places[end], kind) for start, end, kind in reference(text)]
-    assert list(zip(*tokenize(data), strict=True)) == expected
 
 
 def canonical_reference(token: str, kind: int) -> str:
@@ -467,16 +360,13 @@ def test_offsets_increase_and_tokens_cover_words(text):
         if kind in (WORD, COMPOUND, MARKS):
             assert canonical(data[s:e].decode(), kind) == canonical_reference(data[s:e].decode(), kind)
     place = 0
-    uncovered = ""
     for c in text:
         size = len(c.encode())
         if INFO[ord(c)] & CLASS in (LETTER, NUMBER, MARK, PUNCT):
             assert covered[place : place + size].all() or not covered[place : place + size].any(), c
         elif c not in "\n\x1a":
             assert INFO[ord(c)] & IS_UPPER == 0
-        uncovered += "\n" if covered[place] else c
         place += size
-    assert UNCOVERED.sub("", TAG.sub("", sketch(uncovered))).strip(" \0\n") == ""
 
 
 @pytest.mark.slow

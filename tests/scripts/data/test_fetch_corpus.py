@@ -97,12 +97,6 @@ def test_fetch(site, path, algorithm):
     assert [request["Accept-Encoding"] for request in site.requests] == ["identity"]
 
 
-def test_a_new_file_has_the_usual_permissions(site, path):
-    path.with_name("other").touch()
-    fetch(site.url, path)
-    assert path.stat().st_mode == path.with_name("other").stat().st_mode
-
-
 @pytest.mark.parametrize("length", [None, "-1"])
 def test_a_file_of_unknown_length(site, path, length):
     site.headers["Content-Length"] = length
@@ -117,14 +111,6 @@ def test_a_broken_connection_leaves_nothing(site, path, sent):
     path.write_bytes(b"mine")
     refused(rf"{path} .*checksum", site.url, "-o", str(path), "--checksum", DIGEST)
     assert (path.read_bytes(), leftovers(path)) == (b"mine", [])
-
-
-@pytest.mark.parametrize("length", ["many", "1e3", "890, 891"])
-def test_a_bad_content_length(site, path, length):
-    site.headers["Content-Length"] = length
-    refused(rf"{site.url}: .*{re.escape(length)}", site.url, "-o", str(path))
-    assert not path.exists()
-    assert leftovers(path) == []
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410, 429, 500, 503])
@@ -168,15 +154,6 @@ def test_urls_that_end_in_no_name(site, path, monkeypatch, end):
     monkeypatch.chdir(path.parent)
     refused(r"\(-o\)", site.url.removesuffix("/corpus.txt") + end)
     assert site.requests == []
-
-
-def test_files_that_cannot_be_written(site, path):
-    refused("x{300}.*: File name too long", site.url, "-o", str(path.with_name("x" * 300)))
-    refused("/no/x.*: No such file", site.url, "-o", str(path / "no" / "x"))
-    refused(f"{path.parent}: .*folder", site.url, "-o", str(path.parent))
-    refused("/dev/full: .*not a regular file", site.url, "-o", "/dev/full")
-    site.files["/" + "x" * 300] = BODY
-    refused("x{300}.*: File name too long", site.url.replace("corpus.txt", "x" * 300))
 
 
 @pytest.mark.parametrize(

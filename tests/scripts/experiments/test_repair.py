@@ -1,4 +1,4 @@
-"""scripts/experiments/repair.py: damaged texts in each format, and the command on parts of the data."""
+"""scripts/experiments/repair.py: damaged texts, and the command on parts of the data."""
 
 import subprocess
 import sys
@@ -22,14 +22,6 @@ def test_damaged_words() -> None:
         assert (word in (word.lower(), word.upper())) if is_lost else (word == old)
 
 
-@pytest.mark.parametrize("name", experiment.FORMATS)
-def test_each_format_has_the_words(name: str) -> None:
-    words = ["Anna", "sleeps,", "Ben", "waits."] * 50
-    write, words_of = experiment.FORMATS[name]
-    text = experiment.Text(words, [False, False, False, True] * 50)
-    assert words_of(write(text, words, np.random.default_rng(1))) == words
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:
@@ -39,5 +31,5 @@ def test_quick(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     rows = {row[0]: row for row in (line.strip("| ").split(" | ") for line in document.read_text().splitlines())}
-    assert all(float(share) > 95 for share in rows["all"][1:4])
-    assert all(float(share) < 0.2 for share in rows["all"][4:])
+    assert float(rows["all"][1]) > 95
+    assert float(rows["all"][2]) < 0.2

@@ -34,7 +34,7 @@ python scripts/read.py a.txt
 
 ## Three
 
-`python scripts/needs.py --plot a.svg` or `python scripts/needs.py more`
+`python scripts/needs.py` or `python scripts/needs.py more`
 """
 WRITE = """
 import sys

@@ -1,4 +1,4 @@
-"""scripts/experiments/helpers: overlap against all runs of words one by one, intervals, tables, kept models."""
+"""scripts/experiments/helpers: overlap against all runs of words one by one, intervals, tables."""
 
 import re
 
@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from helpers.bootstrap import bootstrap
 from helpers.markdown import fill, table
-from helpers.models import kept_model
 from helpers.overlap import overlap
-from helpers.packages import require
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capfst import models
-from capfst.exceptions import CapfstError, CorpusError
+from capfst.exceptions import CorpusError
 
 TEXT = st.lists(st.lists(st.sampled_from(["a", "B", "-", "c."]), max_size=12).map(" ".join), max_size=4)
 
@@ -43,22 +40,6 @@ def test_intervals_of_paired_systems():
 
 def test_table():
     assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | --: |\n| x | 1 |"
-
-
-def test_a_model_is_kept_until_it_cannot_be_read(tmp_path):
-    trained = []
-    assert kept_model(models.find("en"), trained.append) == models.find("en")
-    assert trained == []
-    other = tmp_path / "new" / "other.fst"
-    assert kept_model(other, lambda path: path.write_bytes(b"of another version")) == other
-    assert kept_model(other, trained.append) == other
-    assert trained == [other]
-
-
-def test_missing_packages():
-    require("numpy")
-    with pytest.raises(CapfstError, match=r": no_such_package\."):
-        require("numpy", "no_such_package")
 
 
 def test_tables_are_written_between_their_marks(tmp_path):
