@@ -7,6 +7,7 @@ pieces of the corpus; the number of occurrences of each label; and the same corp
 import mmap
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,17 @@ from capfst.kernels.types import I64Array, U32Array, i64
 from capfst.system.buckets import Store, Unnamed
 
 _CHUNK = 1 << 20
+
+
+class LabeledCorpus(NamedTuple):
+    """A corpus as labels, uint32[T]; ends, int64[sources]: where each source ends in them."""
+
+    labels: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        return int(self.labels.size)
 
 
 def pieces(labels: npt.NDArray, n_before: int = 0, begin: int = 0) -> Iterator[tuple[npt.NDArray, int]]:
@@ -79,7 +91,7 @@ def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 
 def relabeled(
-    labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
+    labels: npt.NDArray[np.uint32], new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
 ) -> npt.NDArray[np.uint32]:
     """Return the corpus with each label l replaced by new_labels[l], and `more` sentences, in a temporary file."""
     file, size = store.open(), 0
