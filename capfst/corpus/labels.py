@@ -5,9 +5,8 @@ pieces of the corpus; the number of occurrences of each label; and the same corp
 """
 
 import mmap
-import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from capfst.exceptions import CorpusError
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U32Array, i64
-from capfst.system.buckets import Store, Unnamed
+from capfst.system.buckets import Store
 
 _CHUNK = 1 << 20
 
@@ -77,11 +76,10 @@ def count_labels(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDAr
     return occurrences, firsts
 
 
-def mapped(file: Unnamed, size: int) -> npt.NDArray[np.uint32]:
+def mapped(file: BinaryIO, size: int) -> npt.NDArray[np.uint32]:
     """Map the first `size` labels in a temporary file, which is deleted when they are no longer in use."""
-    os.ftruncate(file.descriptor, 4 * size)
-    with open(os.dup(file.descriptor), "r+b") as whole:
-        return np.memmap(whole, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
+    file.truncate(4 * size)
+    return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
 def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

@@ -405,7 +405,7 @@ def _spooled(part: Part, store: Store) -> Part:
     file, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
     for array, offset in zip(part.arrays.values(), ends, strict=False):
         store.write(file, array, offset)
-    whole = np.frombuffer(mmap.mmap(file.descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
+    whole = np.frombuffer(mmap.mmap(file.fileno(), ends[-1], access=mmap.ACCESS_READ), np.uint8)
     arrays = {name: whole[begin:end] for name, (begin, end) in zip(part.arrays, pairwise(ends), strict=True)}
     return part._replace(arrays=arrays)
 
