@@ -166,7 +166,7 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
 
 
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))  # noqa: SIM115
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=f"{tmp_path}: .*: No space left on device.*space"):
         build(random_labels(), 300, 3, EstimationOptions(tmp=tmp_path))
