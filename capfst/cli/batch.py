@@ -149,7 +149,7 @@ def batch(
         note_foreign_language(beginning_of((item.input for item in todo.files), options), recaser)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run_batch(
-            todo, output, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
+            todo, output, recaser, options, jobs=threads, strict=strict, force=force, display=display,
             runner=_spark_runner(spark, recaser),
         )  # fmt: skip
     if report:
