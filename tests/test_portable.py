@@ -20,7 +20,7 @@ HIDDEN = {"fcntl", "grp", "pwd", "resource", "termios"}
 sys.modules.update(dict.fromkeys(HIDDEN))
 for module, names in (
     (mmap, "MAP_ANONYMOUS MAP_PRIVATE MAP_NORESERVE MADV_DONTNEED"),
-    (os, "fchmod getuid mkfifo preadv pwrite sched_getaffinity sysconf"),
+    (os, "fchmod getuid mkfifo sched_getaffinity sysconf"),
     (signal, "SIGBUS SIGHUP SIGPIPE"),
 ):
     for name in names.split():

@@ -11,7 +11,7 @@ from capfst.system.progress import Advance, clock, progress
 
 
 class Display:
-    """A `ProgressListener` (`run.py`) that prints."""
+    """Shows the progress of a run. Several threads call `advance`."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet

@@ -13,7 +13,6 @@ import os
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 from capfst.exceptions import CapfstError
@@ -85,12 +84,11 @@ class ManifestEntry:
 
 
 class Manifest:
-    """The entries of an output folder, by the outputs' relative paths. Safe to share between threads."""
+    """The entries of an output folder, by the outputs' relative paths."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / MANIFEST
         self.entries: dict[str, ManifestEntry] = {}
-        self._lock = Lock()
         self._synced = time.monotonic()
         try:
             lines = self.path.read_bytes().splitlines() if self.path.exists() else []
@@ -109,24 +107,22 @@ class Manifest:
 
     def add(self, entry: ManifestEntry) -> None:
         """Add an entry, and write it to the file."""
-        with self._lock:
-            self.entries[entry.output] = entry
-            try:
-                self._file.write(f"{entry.to_json()}\n".encode())
-                if time.monotonic() - self._synced > _SYNC:
-                    os.fsync(self._file.fileno())
-                    self._synced = time.monotonic()
-            except OSError as error:
-                raise self._failure(error) from error
+        self.entries[entry.output] = entry
+        try:
+            self._file.write(f"{entry.to_json()}\n".encode())
+            if time.monotonic() - self._synced > _SYNC:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise self._failure(error) from error
 
     def close(self) -> None:
-        with self._lock:
-            try:
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                raise self._failure(error) from error
-            finally:
-                self._file.close()
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._failure(error) from error
+        finally:
+            self._file.close()
 
     def _failure(self, error: OSError) -> CapfstError:
         return CapfstError(f"{self.path}: cannot write: {error.strerror}. Check its permissions and the disk.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from capfst.batch.manifest import ManifestEntry
 from capfst.exceptions import one_line, quantity
 from capfst.io.protocol import RecaseCounts
 
@@ -21,6 +22,7 @@ class FileReport:
     counts: RecaseCounts = field(default_factory=RecaseCounts)
     seconds: float = 0.0
     error: str | None = None
+    entry: ManifestEntry | None = None  # for the manifest, if the file is done
 
     def __str__(self) -> str:
         if self.status == FAILED:

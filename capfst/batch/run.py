@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import asdict
-from itertools import islice, repeat
+from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from capfst.batch.display import Display
 from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
@@ -36,19 +37,6 @@ from capfst.system.parallel import map_stream
 from capfst.system.stopping import StoppedError
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
-
-
-class ProgressListener(Protocol):
-    """Receives the progress of a run. Several threads call `advance`."""
-
-    def begin(self, files: int, size: int) -> None:
-        """Handle the start of the run, with the number of files to recase and their total bytes."""
-
-    def advance(self, more: int) -> None:
-        """Handle that `more` bytes of the files have been read."""
-
-    def file(self, report: FileReport) -> None:
-        """Handle a file that is done or has failed."""
 
 
 class _HashingFile:
@@ -76,9 +64,6 @@ class Runner(Protocol):
     """Recases the files of a run. `recase_file` is called in `jobs` threads."""
 
     @property
-    def stopped(self) -> Event: ...
-
-    @property
     def jobs(self) -> int: ...
 
     def recase_file(self, file: PlannedFile, /) -> FileReport: ...
@@ -91,16 +76,15 @@ class LocalRunner(NamedTuple):
     options: BatchOptions
     casing: dict[str, Any]  # model and options of the recaser, as recorded in the manifest
     recase: Recase
-    manifest: Manifest
     pool: ThreadPoolExecutor  # recases blocks
     jobs: int  # number of threads in the pool, and of open files
     slots: Semaphore  # bounds the number of blocks that are read and not yet written
     stopped: Event
     advance: Callable[[int], None]
 
-    def done_before(self, file: PlannedFile) -> ManifestEntry | None:
-        """Return the manifest entry of a file whose output exists and would be the same if it were made again."""
-        entry = self.manifest.entries.get(self._name(file))
+    def refreshed(self, entry: ManifestEntry | None, file: PlannedFile) -> ManifestEntry | None:
+        """Return the entry of a file with its current stamps; None if its output would not be the same if it were made
+        again."""
         if entry is None:
             return None
         try:
@@ -112,11 +96,9 @@ class LocalRunner(NamedTuple):
         read, written = entry.read.refreshed(file.input), entry.written.refreshed(file.output)
         if read is None or written is None:
             return None
-        # A file that was touched or copied gets a new stamp, so that the next run need not read it.
-        if (read, written) != (entry.read, entry.written):
-            entry = ManifestEntry(entry.output, str(file.input), made_by, read, written, entry.counts)
-            self.manifest.add(entry)
-        return entry
+        if (read, written) == (entry.read, entry.written):
+            return entry
+        return replace(entry, input=str(file.input), read=read, written=written)
 
     def recase_file(self, file: PlannedFile) -> FileReport:
         """Recase one file. Failures are reported, except those that concern all files.
@@ -126,7 +108,7 @@ class LocalRunner(NamedTuple):
         """
         begin = time.monotonic()
         try:
-            counts = self._recase(file)
+            entry = self._recase(file)
         except Exception as error:  # of any kind: it does not stop the other files
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
@@ -134,9 +116,10 @@ class LocalRunner(NamedTuple):
             reason = with_flags(str(failure_of(file.input, error)))
             seconds = time.monotonic() - begin
             return FileReport(str(file.input), str(file.output), FAILED, seconds=seconds, error=reason)
-        return FileReport(str(file.input), str(file.output), DONE, counts, time.monotonic() - begin)
+        seconds = time.monotonic() - begin
+        return FileReport(str(file.input), str(file.output), DONE, entry.counts, seconds, entry=entry)
 
-    def _recase(self, file: PlannedFile) -> RecaseCounts:
+    def _recase(self, file: PlannedFile) -> ManifestEntry:
         digest = hashlib.sha256()
 
         def on_read(data: bytes) -> None:
@@ -159,8 +142,7 @@ class LocalRunner(NamedTuple):
                 raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
         read = before._replace(hash=digest.hexdigest())
         written = Stamp.of(file.output, sink.hash())
-        self.manifest.add(ManifestEntry(self._name(file), str(file.input), made_by, read, written, counts))
-        return counts
+        return ManifestEntry(name_of(file, self.out), str(file.input), made_by, read, written, counts)
 
     def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
         """Recase the file's pieces in the pool, while other pieces are read and written.
@@ -196,8 +178,10 @@ class LocalRunner(NamedTuple):
                     self.slots.release()
         return counts
 
-    def _name(self, file: PlannedFile) -> str:
-        return file.output.relative_to(self.out).as_posix()
+
+def name_of(file: PlannedFile, out: Path) -> str:
+    """Return the name of a file's output in the manifest of the folder `out`."""
+    return file.output.relative_to(out).as_posix()
 
 
 def run_batch(
@@ -209,7 +193,7 @@ def run_batch(
     jobs: int,
     strict: bool = False,
     force: bool = False,
-    listener: ProgressListener,
+    display: Display,
     runner: Callable[[LocalRunner], Runner] | None = None,
 ) -> BatchReport:
     """Recase the files of a plan into the folder `out`.
@@ -222,7 +206,7 @@ def run_batch(
         jobs: number of threads.
         strict: stop at the first file that fails.
         force: also recase files that are already done.
-        listener: receives the progress.
+        display: shows the progress.
         runner: makes a runner that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine.
 
     Returns:
@@ -238,25 +222,29 @@ def run_batch(
         for folder in {file.output.parent for file in plan.files} | {out}:
             clear(folder)
         local = LocalRunner(
-            out, options, _casing(recaser), counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
-            listener.advance,
-        )  # fmt: skip
+            out, options, _casing(recaser), counting(recaser), pool, jobs, Semaphore(2 * jobs), Event(), display.advance
+        )
         todo = []
-        entries = repeat(None) if force else map_stream(local.done_before, plan.files, jobs)
-        for file, entry in zip(plan.files, entries):  # noqa: B905
+        known = [None if force else manifest.entries.get(name_of(file, out)) for file in plan.files]
+        entries = map_stream(lambda each: local.refreshed(*each), zip(known, plan.files, strict=True), jobs)
+        for file, before, entry in zip(plan.files, known, entries, strict=True):
             if entry is None:
                 todo.append(file)
             else:
+                if entry != before:  # a file that was touched or copied: the next run need not read it
+                    manifest.add(entry)
                 report.files.append(FileReport(str(file.input), str(file.output), SKIPPED, entry.counts))
         size = sum(_size(file.input) for file in todo)
         check_room(out, size - sum(_size(file.output) for file in todo))  # these are replaced
-        listener.begin(len(todo), size)
+        display.begin(len(todo), size)
 
         def take(done: FileReport) -> None:
+            if done.entry:
+                manifest.add(done.entry)
             report.files.append(done)
-            listener.file(done)
+            display.file(done)
 
-        report.error = recase_all(local if runner is None else runner(local), todo, strict, take)
+        report.error = recase_all(local if runner is None else runner(local), local.stopped, todo, strict, take)
     report.seconds = time.monotonic() - begin
     return report
 
@@ -275,7 +263,7 @@ def _casing(recaser: Recaser) -> dict[str, Any]:
 
 
 def recase_all(
-    runner: Runner, todo: Iterable[PlannedFile], strict: bool, take: Callable[[FileReport], None]
+    runner: Runner, stopped: Event, todo: Iterable[PlannedFile], strict: bool, take: Callable[[FileReport], None]
 ) -> str | None:
     """Recase files, and pass their reports to `take` as they are done. Return why the run stopped early, or None.
 
@@ -290,20 +278,20 @@ def recase_all(
                 for future in done:
                     try:
                         report = future.result()
+                        take(report)
                     except StoppedError:
                         continue
                     except (CapfstError, OSError) as reason:
                         error = error or with_flags(str(reason))
                         continue
-                    take(report)
                     if strict and report.status == FAILED:
                         error = error or "stopped at the first file that failed, because of --strict"
                 if error:
-                    runner.stopped.set()
+                    stopped.set()
                 else:
                     pending |= {files.submit(runner.recase_file, file) for file in islice(todo, len(done))}
         except BaseException:
-            runner.stopped.set()
+            stopped.set()
             raise
     return error
 

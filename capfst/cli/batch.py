@@ -137,7 +137,7 @@ def batch(
             on_spark = partial(SparkRunner, session=spark, recaser=recaser)
         done = run_batch(
             todo, output, recaser, options,
-            jobs=jobs or os.cpu_count() or 1, strict=strict, force=force, listener=display, runner=on_spark,
+            jobs=jobs or os.cpu_count() or 1, strict=strict, force=force, display=display, runner=on_spark,
         )  # fmt: skip
     if report:
         with writing(report) as file:

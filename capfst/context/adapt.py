@@ -29,9 +29,9 @@ from capfst.context.context_model import (
     unpacked,
 )
 from capfst.context.learn import Base, Tables, learn
-from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, hash_words, word_marks
-from capfst.context.train import LabeledCorpus, count_by_language, learn_in_turn, raise_listed
-from capfst.corpus.labels import names
+from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, hash_words, shape_counts, word_marks
+from capfst.context.train import count_by_language, learn_in_turn, raise_listed
+from capfst.corpus.labels import LabeledCorpus, names
 from capfst.fst.symbols import Symbols
 from capfst.system.progress import Progress
 
@@ -157,7 +157,7 @@ def adapted(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], t
     known = counts_of(context, first)
     base_evidence = context.words["shape_evidence"][first]
     lexicon = _lexicon(context, symbols, starts, known)
-    samples = text.corpus.sample(text.most)
+    samples = sample.sample(*text.corpus, text.most)
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     to = text.labels.astype(np.uint32)
     sources, languages = [to[samples[number]] for number in kept], text.languages[kept]
@@ -233,7 +233,7 @@ def _counts_of_text(
 ) -> Counts:
     """Return the counts of the corpus and of the word lists."""
     shapes = np.zeros((len(lexicon.shape_counts), N_SHAPES), np.int64)
-    found = text.corpus.shape_counts(lexicon.word_of[text.labels], lexicon.shapes[text.labels])
+    found = shape_counts(text.corpus.labels, lexicon.word_of[text.labels], lexicon.shapes[text.labels])
     shapes[: len(found)] = found
     of_languages = count_by_language(lexicon, shapes, sources, languages, word_lists)
     return Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from capfst.context.lexicon import (
 )
 from capfst.context.listed import with_lists
 from capfst.context.network import N_ENDINGS, N_INPUTS, ending_embeddings
-from capfst.corpus.labels import names
+from capfst.corpus.labels import LabeledCorpus, names
 from capfst.corpus.vocabulary import Frequencies
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
@@ -70,29 +70,6 @@ _NEW = 4  # slices of each source whose counts the lexicon leaves out together w
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW, _PER_EMBEDDING = 48 << 20, 450, 28, 70, 8 * N_INPUTS
 _PER_COUNTS = 4 * N_SHAPES  # per word and language
 _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
-
-
-class LabeledCorpus(Protocol):
-    """A labeled corpus, in memory or on Spark."""
-
-    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """Return what `lexicon.shape_counts` counts."""
-
-    def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
-        """Return what `sample.sample` selects."""
-
-
-class LocalCorpus(NamedTuple):
-    """A labeled corpus in an array; ends[s]: where source s ends in it."""
-
-    labels: npt.NDArray[np.uint32]
-    ends: npt.NDArray[np.int64]
-
-    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        return shape_counts(self.labels, word_of, shapes)
-
-    def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
-        return sample.sample(self.labels, self.ends, most, run)
 
 
 class Fitted(NamedTuple):
@@ -149,7 +126,7 @@ def fit(
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
-    samples = corpus.sample(size)
+    samples = sample.sample(*corpus, size)
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
     if known is not None and shape_of is not None:
@@ -159,7 +136,7 @@ def fit(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
     word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
-    counts = corpus.shape_counts(lexicon.word_of, lexicon.shapes)
+    counts = shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
     of_languages = count_by_language(lexicon, counts, sources, languages, word_lists)
     lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), frequencies)
     if known is None:

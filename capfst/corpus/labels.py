@@ -5,8 +5,8 @@ pieces of the corpus; the number of occurrences of each label; and the same corp
 """
 
 import mmap
-import os
 from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,20 @@ import numpy.typing as npt
 from capfst.exceptions import CorpusError
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U32Array, i64
-from capfst.system.buckets import Store, Unnamed
+from capfst.system.buckets import Store
 
 _CHUNK = 1 << 20
+
+
+class LabeledCorpus(NamedTuple):
+    """A corpus as labels, uint32[T]; ends, int64[sources]: where each source ends in them."""
+
+    labels: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        return int(self.labels.size)
 
 
 def pieces(labels: npt.NDArray, n_before: int = 0, begin: int = 0) -> Iterator[tuple[npt.NDArray, int]]:
@@ -65,11 +76,10 @@ def count_labels(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDAr
     return occurrences, firsts
 
 
-def mapped(file: Unnamed, size: int) -> npt.NDArray[np.uint32]:
+def mapped(file: BinaryIO, size: int) -> npt.NDArray[np.uint32]:
     """Map the first `size` labels in a temporary file, which is deleted when they are no longer in use."""
-    os.ftruncate(file.descriptor, 4 * size)
-    with open(os.dup(file.descriptor), "r+b") as whole:
-        return np.memmap(whole, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
+    file.truncate(4 * size)
+    return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
 def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
@@ -79,7 +89,7 @@ def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 
 def relabeled(
-    labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
+    labels: npt.NDArray[np.uint32], new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
 ) -> npt.NDArray[np.uint32]:
     """Return the corpus with each label l replaced by new_labels[l], and `more` sentences, in a temporary file."""
     file, size = store.open(), 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from capfst.corpus.first_words import (
     word_kinds,
 )
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
-from capfst.corpus.labels import mapped
+from capfst.corpus.labels import LabeledCorpus, mapped
 from capfst.corpus.word_lists import WordLists
 from capfst.exceptions import CorpusError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
@@ -60,64 +60,44 @@ MIXED_RARE = 20
 SLIP_SHARE = 0.002
 """A form in mixed case with a smaller share of the occurrences of its word is a slip: THe."""
 
-_NOT_COUNTED = np.zeros(0, np.int64)
+_NOT_COUNTED = np.zeros((PLACES, 0), np.int64)
 
-
-Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
-"""(index of the interner, stream, counts): adds the stream's words to the counts; may overwrite the stream."""
-Label = Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
-"""(index of the interner, stream) → labels of the stream."""
-
-
-class StreamedCorpus(Protocol):
-    """The streams of a corpus: in a file (`IdStreams`) or on Spark (spark/corpus.py)."""
-
-    def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]: ...
-
-    def rewrite(self, label: Label) -> Any: ...
+Label = Callable[[npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
+"""stream → its labels; may overwrite the stream."""
 
 
 class IdStreams:
     """The streams of a corpus, in a temporary file: as ids, then rewritten as labels."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, n_sources: int = 1) -> None:
+        self.store, self.n_sources = store, n_sources
         self.file = store.open()
-        self.streams: list[tuple[int, int]] = []  # per stream: index of its interner, length
+        self.streams: list[tuple[int, int, int]] = []  # per stream: index of its interner, length, its source
         self.size = 0
-        self.ends: list[int] = []  # per stream: its end in the labels
 
-    def append(self, interner: int, stream: npt.NDArray[np.uint32]) -> None:
+    def append(self, interner: int, stream: npt.NDArray[np.uint32], source: int = 0) -> None:
         self.store.write(self.file, stream, 4 * self.size)
-        self.streams.append((interner, stream.size))
+        self.streams.append((interner, stream.size, source))
         self.size += stream.size
 
     def __iter__(self) -> Iterator[tuple[int, npt.NDArray[np.uint32]]]:
         start = 0
-        for interner, size in self.streams:
+        for interner, size, _ in self.streams:
             stream = np.empty(size, np.uint32)
             self.store.read(self.file, stream, 4 * start)
             yield interner, stream
             start += size
 
-    def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
-        """Return the counts of `tally` over all streams, int64[size]."""
-        counts = np.zeros(size, np.int64)
-        for interner, stream in self:
-            tally(interner, stream, counts)
-        return counts
-
-    def rewrite(self, label: Label) -> npt.NDArray[np.uint32]:
-        """Replace each stream by its labels, of which there are no more than ids; return all labels, mapped from the
-        file."""
-        size = 0
-        self.ends = []
-        for interner, stream in self:
+    def rewrite(self, label: Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]) -> LabeledCorpus:
+        """Replace each stream by label(its interner, stream), no more labels than ids; return all labels, mapped from
+        the file."""
+        size, ends = 0, np.zeros(self.n_sources, np.int64)
+        for (_, _, source), (interner, stream) in zip(self.streams, self, strict=True):
             labels = label(interner, stream)
             self.store.write(self.file, labels, 4 * size)
             size += labels.size
-            self.ends.append(size)
-        return mapped(self.file, size)
+            ends[source] = size
+        return LabeledCorpus(mapped(self.file, size), np.maximum.accumulate(ends))
 
 
 class _Rules(NamedTuple):
@@ -254,30 +234,6 @@ def _ranks(words: Strings) -> npt.NDArray[np.int64]:
     return ranks
 
 
-class _Resolver(NamedTuple):
-    """Turns streams into words of the vocabulary. It can be sent to other processes."""
-
-    common_ids: list[npt.NDArray[np.uint32]]  # [k]: common id by id of the k-th interner
-    rules: _Rules
-
-    @property
-    def n_counts(self) -> int:
-        """The number of counts of `tally`."""
-        return PLACES * len(self.rules.kept)
-
-    def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
-        """Count the words of a stream, which is overwritten with their common ids, by place; return their number.
-        counts: int64[PLACES · ids]."""
-        relabel(stream, self.common_ids[k])
-        return int(_resolve(stream, self.rules, counts.reshape(PLACES, -1)))
-
-    def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the stream, which is overwritten, as labels. labels: by common id."""
-        stream = stream[: self.tally(k, stream, _NOT_COUNTED)]
-        relabel(stream, labels)
-        return stream
-
-
 class Frequencies(NamedTuple):
     """A word list that tells how often its entries occur."""
 
@@ -297,10 +253,9 @@ class Vocabulary(NamedTuple):
 
 
 def build_vocabulary(
-    interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT, lists: WordLists | None = None
-) -> tuple[Vocabulary, Any]:
-    """Return the vocabulary of the streams of these interners, and of word lists; and the streams as labels, with a 0
-    after each sentence: for `IdStreams` an array, uint32[T].
+    interners: list[Interner], streams: IdStreams, language: Language = DEFAULT, lists: WordLists | None = None
+) -> tuple[Vocabulary, LabeledCorpus]:
+    """Return the vocabulary of the streams of these interners, and of word lists; and the streams as labels.
 
     Raises:
         CorpusError: a word that is reserved in the LM.
@@ -327,14 +282,28 @@ def build_vocabulary(
         word_kinds(words, shape_of),
         np.stack([as_they_are, as_they_are]),
     )
-    resolver = _Resolver(common_ids, rules)
-    by_place = streams.count(resolver.tally, resolver.n_counts).reshape(PLACES, -1)
+
+    def resolve(rules: _Rules, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
+        """Overwrite a stream with the common ids of its words, and count these by place; return their number."""
+        relabel(stream, common_ids[k])
+        return int(_resolve(stream, rules, counts))
+
+    def label(rules: _Rules, k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        stream = stream[: resolve(rules, k, stream, _NOT_COUNTED)]
+        relabel(stream, labels)
+        return stream
+
+    by_place, in_lists = np.zeros((2, PLACES, common.size + 1), np.int64)
+    for k, stream in streams:
+        resolve(rules, k, stream, by_place)
+    for each in lists.streams if lists else ():
+        resolve(rules, len(interners), each.stream.copy(), in_lists)
+    listed = np.append(False, in_lists[:, 1:].any(0))
     several = "+" in language.name.partition("/")[0]
-    rules = rules._replace(first_forms=first_forms(by_place, small_ids, shape_of, rules.kinds, several))
+    first = first_forms(by_place, small_ids, shape_of, rules.kinds, several)
     counts = by_place[INSIDE] + by_place[AFTER_MARK]
     for place in (FIRST, BEFORE_NAME):
-        np.add.at(counts, rules.first_forms[place], by_place[place])
-    listed = _in_lists(lists, resolver, len(interners))
+        np.add.at(counts, first[place], by_place[place])
     _refuse_reserved(words, counts + listed)
     ranks = _ranks(lowercase)[lower_of]
 
@@ -350,43 +319,33 @@ def build_vocabulary(
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
-    label = partial(resolver.label, labels)
+    in_list = partial(label, rules, len(interners))
     vocabulary = Vocabulary(
         _symbols(words, order, language),
         np.concatenate([counts[:1], counts[order + 1]]),
         int(labels[unknown]),
-        _entries(lists, label, len(interners)),
-        _frequencies(lists, label, len(interners)),
+        _entries(lists, in_list),
+        _frequencies(lists, in_list),
     )
-    return vocabulary, streams.rewrite(partial(_Resolver(common_ids, rules).label, labels))
+    return vocabulary, streams.rewrite(partial(label, rules._replace(first_forms=first)))
 
 
-def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArray[np.bool_]:
-    """Return for each common id whether it is in a word list. k: the index of the lists' interner."""
-    counts = np.zeros(resolver.n_counts, np.int64)
-    for each in lists.streams if lists else ():
-        resolver.tally(k, each.stream.copy(), counts)
-    counts = counts.reshape(PLACES, -1).sum(0)
-    counts[0] = 0
-    return counts > 0
-
-
-def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[np.uint32]]:
+def _entries(lists: WordLists | None, label: Label) -> list[npt.NDArray[np.uint32]]:
     """Return for each language the labels of its lists' entries, with a 0 after each."""
     streams = [each for each in lists.streams if each.occurrences is None] if lists else []
     n_languages = 1 + max((each.language for each in streams), default=-1)
     by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(n_languages)]
     for each in streams:
-        by_language[each.language].append(label(k, each.stream))
+        by_language[each.language].append(label(each.stream))
     return [np.concatenate([np.zeros(0, np.uint32), *streams]) for streams in by_language]
 
 
-def _frequencies(lists: WordLists | None, label: Label, k: int) -> list[Frequencies]:
+def _frequencies(lists: WordLists | None, label: Label) -> list[Frequencies]:
     """Return the word lists with frequencies."""
     parts: dict[int, list[Frequencies]] = {}
     for each in lists.streams if lists else ():
         if each.occurrences is not None:
-            labels = label(k, each.stream)
+            labels = label(each.stream)
             occurrences = each.occurrences[np.cumsum(labels == 0) - (labels == 0)]
             part = Frequencies(each.language, labels[labels > 0], occurrences[labels > 0])
             parts.setdefault(each.file, []).append(part)

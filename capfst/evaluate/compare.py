@@ -8,7 +8,9 @@ Tokens are separated by whitespace, as in the published figures, of any kind and
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, zip_longest
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +56,7 @@ LineCounts = npt.NDArray[np.int64]
 BATCH = 1 << 18  # characters that are compared at once
 STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut, so that time is linear
 _REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
+_MISSING: Any = object()  # the counterpart of a line after the end of the shorter text
 
 # A final sigma folds to sigma, because some Greek text is lowercased without regard to the ends of words.
 FOLD = np.arange(CODE_POINTS, dtype=np.uint32)
@@ -83,12 +86,13 @@ def compare(
         CorpusError: two lines differ in more than case, a line is not UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    vocabulary = _VocabularyLookup(in_vocabulary) if in_vocabulary else None
+    is_known = lru_cache(_REMEMBERED)(in_vocabulary) if in_vocabulary else None
     first = 1
     for pairs in batches(references, hypotheses, names):
         ref_lines, hyp_lines = zip(*pairs, strict=True)
         counts = np.zeros((len(pairs), COLUMNS), np.int64)
-        known = np.empty(0, np.bool_) if vocabulary is None else vocabulary.known(ref_lines)
+        tokens = chain.from_iterable(map(str.split, ref_lines))  # str.split and INFO agree on whitespace
+        known = np.fromiter(map(is_known, tokens) if is_known else (), np.bool_)
         ref, ref_ends = _concatenate(ref_lines)
         hyp, hyp_ends = _concatenate(hyp_lines)
         line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, _TURKISH_FOLD, counts)
@@ -112,10 +116,6 @@ def refuse_text(lines: object, name: str) -> None:
         raise TypeError(f"{name} must be lines, not one {type(lines).__name__}. Split it, or put it in a list.")
 
 
-class _Missing:
-    """The counterpart of a line after the end of the shorter text."""
-
-
 def batches(
     references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[list[tuple[str, str]]]:
@@ -124,11 +124,11 @@ def batches(
     size = 0
     for lines, name in zip((references, hypotheses), names, strict=True):
         refuse_text(lines, name)
-    for number, pair in enumerate(zip_longest(references, hypotheses, fillvalue=_Missing), 1):
-        if _Missing in pair:
+    for number, pair in enumerate(zip_longest(references, hypotheses, fillvalue=_MISSING), 1):
+        if _MISSING in pair:
             if batch:
                 yield batch  # an error in an earlier line locates a lost line more precisely
-            ended, other = names if pair[0] is _Missing else names[::-1]
+            ended, other = names if pair[0] is _MISSING else names[::-1]
             raise CorpusError(
                 f"{ended}: fewer lines ({number - 1:,}) than {other}. Write an empty line where a text is missing."
             )
@@ -164,25 +164,6 @@ def _excerpt(line: str, column: int) -> str:
     """Return the text around a column, quoted, with control characters escaped."""
     start, end = max(0, column - 20), column + 20
     return repr("…" * (start > 0) + line[start:end].rstrip("\r\n") + "…" * (end < len(line)))
-
-
-class _VocabularyLookup(dict[str, bool]):
-    """Cache of a predicate: token → whether it is in the vocabulary."""
-
-    def __init__(self, predicate: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._predicate = predicate
-
-    def __missing__(self, token: str) -> bool:
-        self[token] = known = bool(self._predicate(token))
-        return known
-
-    def known(self, lines: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Return whether each token is in the vocabulary, bool[tokens] (`str.split` and INFO agree on whitespace)."""
-        if len(self) > _REMEMBERED:
-            self.clear()
-        tokens = chain.from_iterable(map(str.split, lines))
-        return np.fromiter(map(self.__getitem__, tokens), np.bool_)
 
 
 @inner

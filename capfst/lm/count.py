@@ -21,7 +21,7 @@ import numpy.typing as npt
 from capfst.corpus.labels import count_labels, pieces
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.lm.discount import follow_lmplz
-from capfst.lm.ngram_windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket
+from capfst.lm.ngram_windows import PARENT, WindowLayout, count_bucket, pack_windows, windows_per_bucket
 from capfst.lm.partition import Partition, partition_tokens
 from capfst.system.buckets import Buckets, Store
 from capfst.system.parallel import exhaust, map_in_pool
@@ -40,7 +40,7 @@ class NgramCounts:
     partition: Partition
     continuations: npt.NDArray  # int64[V + 1]: the adjusted counts of order 1
     cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are dropped
-    # For orders 2 and higher, filled in by `Collector`:
+    # For orders 2 and higher:
     windows: npt.NDArray = field(default_factory=lambda: np.zeros(0))  # int64[buckets]: tokens in each bucket
     nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4], the columns as in ngram_windows.py
     first_nodes: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
@@ -49,23 +49,10 @@ class NgramCounts:
     counts_of_counts: npt.NDArray = field(default_factory=lambda: np.zeros((2, 5), np.int64))
     # int64[N + 1, 5]: the number of n-grams of order n whose adjusted count is 1..4
 
-    def close(self) -> None:
-        """Finish: compute the counts of counts of order 1."""
-        self.counts_of_counts[1] = np.bincount(self.continuations[self.continuations < 5], minlength=5)
-
 
 def bucket_size(tokens: int) -> int:
     """Return the approximate number of tokens per bucket, given the number of all tokens."""
     return max(_BUCKET, -(-tokens // _MAX_BUCKETS))
-
-
-def start_counts(occurrences: npt.NDArray, order: int, cutoffs: tuple[int, ...]) -> NgramCounts:
-    """Begin to count, given the occurrences of each label, int64[V + 1]: order 1, and the buckets of all other
-    orders."""
-    partition = partition_tokens(occurrences, bucket_size(int(occurrences.sum())))
-    return NgramCounts(
-        order, len(occurrences) - 1, occurrences, partition, occurrences.copy(), _by_order(cutoffs, order)
-    )
 
 
 def count(
@@ -89,11 +76,12 @@ def count(
         CorpusError: more than 2^32 n-grams of one order.
     """
     occurrences, first_places = count_labels(labels, words)
-    counts = start_counts(occurrences, order, cutoffs)
+    partition = partition_tokens(occurrences, bucket_size(int(occurrences.sum())))
+    counts = NgramCounts(order, words, occurrences, partition, occurrences.copy(), _by_order(cutoffs, order))
     if order > 1:
         layout = WindowLayout.of(order, words, counts.cutoffs, keep_occurrences)
         _count_nodes(counts, labels, store, pool, threads, layout)
-    counts.close()
+    counts.counts_of_counts[1] = np.bincount(counts.continuations[counts.continuations < 5], minlength=5)
     follow_lmplz(labels, first_places, counts.counts_of_counts)
     return counts
 
@@ -107,40 +95,6 @@ def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
             " first of which is 0, such as 0,0,1. To drop rare words, use `min_count`."
         )
     return np.array((0, *given, *[given[-1]] * (order - len(given))), np.int64)
-
-
-class Collector:
-    """Fill `counts` bucket by bucket; counts.windows is the number of windows in each. Threads may share a
-    collector."""
-
-    def __init__(self, counts: NgramCounts, layout: WindowLayout, store: Store) -> None:
-        self.counts = counts
-        counts.continuations = np.zeros(counts.words + 1, np.int64)
-        counts.nodes = [Buckets(store, counts.windows, np.uint32, layout.node_columns) for _ in range(layout.order + 1)]
-        counts.counts_of_counts = np.zeros((layout.order + 1, 5), np.int64)
-        counts.sentence_ends = np.zeros((layout.order + 1, counts.partition.n_buckets), np.int64)
-        self._lock = Lock()
-
-    def add(self, bucket: int, counted: BucketCounts) -> None:
-        """Add the n-grams of one bucket."""
-        for nodes, of_order in zip(self.counts.nodes[2:], counted.nodes[2:], strict=True):
-            nodes.put(bucket, of_order)
-        self.counts.sentence_ends[:, bucket] = counted.sentence_ends
-        first, last = self.counts.partition.last_words(bucket)
-        continuations = np.bincount(counted.nodes[2][:, PARENT] - first, minlength=last + 1 - first)
-        with self._lock:
-            self.counts.counts_of_counts += counted.counts_of_counts
-            self.counts.continuations[first : first + len(continuations)] += continuations
-
-    def close(self) -> None:
-        """Finish, after all buckets have been added."""
-        counts = self.counts
-        counts.first_nodes = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
-        largest = max(int(first_nodes[-1]) for first_nodes in counts.first_nodes)
-        if largest >= 2**32 - 1:
-            raise CorpusError(
-                f"the text has {largest:,} n-grams of one order, but at most 2^32 fit. Use less text, or lower `order`."
-            )
 
 
 def _count_nodes(
@@ -160,11 +114,28 @@ def _count_nodes(
         windows.scatter(*pack_windows(*piece, partition, layout))
 
     exhaust(map_in_pool(scatter, pieces(labels, layout.order - 1), pool, threads))
-    collector = Collector(counts, layout, store)
+    counts.continuations = np.zeros(counts.words + 1, np.int64)
+    counts.nodes = [Buckets(store, counts.windows, np.uint32, layout.node_columns) for _ in range(layout.order + 1)]
+    counts.counts_of_counts = np.zeros((layout.order + 1, 5), np.int64)
+    counts.sentence_ends = np.zeros((layout.order + 1, partition.n_buckets), np.int64)
+    lock = Lock()
 
     def gather(bucket: int) -> None:
-        collector.add(bucket, count_bucket(windows.take(bucket), layout))
+        counted = count_bucket(windows.take(bucket), layout)
+        for nodes, of_order in zip(counts.nodes[2:], counted.nodes[2:], strict=True):
+            nodes.put(bucket, of_order)
+        counts.sentence_ends[:, bucket] = counted.sentence_ends
+        first, last = partition.last_words(bucket)
+        continuations = np.bincount(counted.nodes[2][:, PARENT] - first, minlength=last + 1 - first)
+        with lock:
+            counts.counts_of_counts += counted.counts_of_counts
+            counts.continuations[first : first + len(continuations)] += continuations
 
     exhaust(map_in_pool(gather, range(partition.n_buckets), pool, threads))
     windows.close()
-    collector.close()
+    counts.first_nodes = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
+    largest = max(int(first_nodes[-1]) for first_nodes in counts.first_nodes)
+    if largest >= 2**32 - 1:
+        raise CorpusError(
+            f"the text has {largest:,} n-grams of one order, but at most 2^32 fit. Use less text, or lower `order`."
+        )

@@ -37,24 +37,12 @@ def follow_lmplz(labels: npt.NDArray, first_places: npt.NDArray, counts_of_count
     is, of the words that precede it, the one that first occurs last; and so on. first_places: int64[V + 1], the
     position of each label's first occurrence.
     """
-    word = newest_word(first_places)
+    first_places[0] = -1  # </s> and <s> come before all words
+    word = int(np.argmax(first_places))
     start = max(0, int(first_places[word]))
     positions = start + np.flatnonzero(np.concatenate([piece == word for piece, _ in pieces(labels, begin=start)]))
-    positions = positions[:, None] - np.arange(1, len(counts_of_counts) - 1)
-    recount(np.where(positions < 0, 0, labels[np.maximum(positions, 0)]), first_places, counts_of_counts)
-
-
-def newest_word(first_places: npt.NDArray) -> int:
-    """Return the word whose first occurrence is last. first_places: int64[V + 1], any numbers in that order."""
-    first_places[0] = -1  # </s> and <s> come before all words
-    return int(np.argmax(first_places))
-
-
-def recount(before: npt.NDArray, first_places: npt.NDArray, counts_of_counts: npt.NDArray) -> None:
-    """Do the same as `follow_lmplz`, given before[i, n − 1]: the word n positions before the i-th occurrence of
-    `newest_word`; words before a 0 are ignored."""
     for n in range(1, len(counts_of_counts) - 1):
-        words = before[:, n - 1]
+        words = np.where(positions < n, 0, labels[np.maximum(positions - n, 0)])
         adjusted, occurrences = len(np.unique(words)), len(words)
         for count, change in ((adjusted, -1), (occurrences, 1)):
             if count < 5:
@@ -62,4 +50,4 @@ def recount(before: npt.NDArray, first_places: npt.NDArray, counts_of_counts: np
         newest = words[np.argmax(first_places[words])]
         if newest == 0:
             break
-        before = before[words == newest]
+        positions = positions[words == newest]

@@ -10,14 +10,13 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
 from capfst.lm.acceptor import Acceptor, UnprunedAcceptor, lay_out
-from capfst.lm.count import NgramCounts, bucket_size, count
+from capfst.lm.count import bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level
 from capfst.lm.prune import Pruner
@@ -54,20 +53,8 @@ class EstimationOptions:
         return self.max_ngrams is not None or self.threshold is not None
 
 
-class DistributedLabels(Protocol):
-    """Labels on other machines, which are counted there, as by `count`."""
-
-    size: int
-
-    def count(
-        self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool
-    ) -> NgramCounts: ...
-
-
 @contextlib.contextmanager
-def _counted(
-    labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions
-) -> Iterator[Estimator]:
+def _counted(labels: npt.NDArray, words: int, order: int, options: EstimationOptions) -> Iterator[Estimator]:
     """Check the options, count the n-grams, and yield their estimator."""
     if not 1 <= order <= MAX_ORDER:
         raise OptionError(f"`order` is {order}. Use 1 to {MAX_ORDER}.")
@@ -83,10 +70,7 @@ def _counted(
     threads = options.threads or os.cpu_count() or 1
     store = Store(_memory_for_data(options, words, labels.size, threads), options.tmp)
     with ThreadPoolExecutor(threads) as pool:
-        if isinstance(labels, np.ndarray):
-            counts = count(labels, words, order, store, pool, threads, options.cutoffs, options.pruning)
-        else:
-            counts = labels.count(words, order, store, options.cutoffs, options.pruning)
+        counts = count(labels, words, order, store, pool, threads, options.cutoffs, options.pruning)
         yield Estimator(counts, store, pool, threads)
 
 
@@ -121,12 +105,12 @@ def temporary_space(words: int, tokens: int, order: int, options: EstimationOpti
 
 @contextlib.contextmanager
 def acceptor(
-    labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions = EstimationOptions()
+    labels: npt.NDArray, words: int, order: int, options: EstimationOptions = EstimationOptions()
 ) -> Iterator[Acceptor]:
     """Yield an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so; valid inside the
     block.
 
-    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0; or such on other machines.
+    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0.
 
     Raises:
         OptionError: unsupported options.

@@ -25,9 +25,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
+from capfst.batch.manifest import ManifestEntry, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.batch.run import LocalRunner
+from capfst.batch.run import LocalRunner, name_of
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.formats import format_of
@@ -57,8 +57,7 @@ class SparkRunner:
     """The `Runner` of a batch on Spark: each thread of the driver waits for Spark to recase a file."""
 
     def __init__(self, run: LocalRunner, session: SparkSession, recaser: Recaser) -> None:
-        self.run = run
-        self.stopped = run.stopped
+        self.advance = run.advance
         self.spark_context = session.sparkContext
         self.jobs = self.spark_context.defaultParallelism
         self.shared = _Shared(send(session, recaser), Path(os.path.abspath(run.out)), run.options, run.casing)
@@ -66,18 +65,16 @@ class SparkRunner:
     def recase_file(self, item: PlannedFile) -> FileReport:
         """Recase a file, and return the report of `LocalRunner.recase_file`."""
         begin = time.monotonic()
-        record = None
         try:
             item = PlannedFile(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
-            report, record = self._in_parts(item) or self._map(_recase_file, [item])[0]
+            report = self._in_parts(item) or self._map(_recase_file, [item])[0]
         except (CapfstError, OSError, Py4JError, PySparkException) as error:
             report = FileReport(str(item.input), str(item.output), FAILED, error=f"{item.input}: {reason(error)}")
-        if record is not None:
-            self.run.manifest.add(record)
-            self.run.advance(record.read.size)
+        if report.entry:
+            self.advance(report.entry.read.size)
         return replace(report, seconds=time.monotonic() - begin)
 
-    def _in_parts(self, item: PlannedFile) -> tuple[FileReport, ManifestEntry] | None:
+    def _in_parts(self, item: PlannedFile) -> FileReport | None:
         """Recase a file in parts; None if it must be recased as a whole."""
         try:
             file_format = format_of(item.input, self.shared.options)
@@ -100,7 +97,8 @@ class SparkRunner:
             for of_part, n_lines in counts:
                 total += of_part.at(partial(add, before_part))
                 before_part += n_lines
-            return self._map(partial(_join, before, part_files, total), [item])[0]
+            joined: FileReport | None = self._map(partial(_join, before, part_files, total), [item])[0]
+            return joined
         finally:
             for part_file in part_files:
                 part_file.unlink(missing_ok=True)
@@ -112,35 +110,11 @@ class SparkRunner:
 # The functions below run in tasks.
 
 
-def _recase_file(item: PlannedFile, shared: _Shared) -> tuple[FileReport, ManifestEntry | None]:
+def _recase_file(item: PlannedFile, shared: _Shared) -> FileReport:
     """Recase a whole file, in one thread."""
-    records = _Records()
     with ThreadPoolExecutor(1) as pool:
-        recase = counting(shared.sent.recaser())
-        run = LocalRunner(
-            shared.out,
-            shared.options,
-            shared.casing,
-            recase,
-            records,
-            pool,
-            jobs=1,
-            slots=Semaphore(2),
-            stopped=Event(),
-            advance=lambda more: None,
-        )
-        report = run.recase_file(item)
-    return report, next(iter(records.entries.values()), None)
-
-
-class _Records(Manifest):
-    """A manifest in memory, whose record the driver adds to its own."""
-
-    def __init__(self) -> None:
-        self.entries = {}
-
-    def add(self, record: ManifestEntry) -> None:
-        self.entries[record.output] = record
+        how = shared.out, shared.options, shared.casing, counting(shared.sent.recaser())
+        return LocalRunner(*how, pool, 1, Semaphore(2), Event(), lambda more: None).recase_file(item)
 
 
 def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple[RecaseCounts, int] | None:
@@ -173,7 +147,7 @@ def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple
 
 def _join(
     before: Stamp, part_files: list[Path], counts: RecaseCounts, item: PlannedFile, shared: _Shared
-) -> tuple[FileReport, ManifestEntry] | None:
+) -> FileReport | None:
     """Join the recased parts of a file to its output. None if the file has changed meanwhile."""
     if not before.is_of(item.input):
         return None
@@ -187,7 +161,5 @@ def _join(
                     out.write(data)
     read = before._replace(hash=sha256(item.input))
     written = Stamp.of(item.output, digest.hexdigest())
-    record = ManifestEntry(
-        item.output.relative_to(shared.out).as_posix(), str(item.input), made_by, read, written, counts
-    )
-    return FileReport(str(item.input), str(item.output), DONE, counts), record
+    entry = ManifestEntry(name_of(item, shared.out), str(item.input), made_by, read, written, counts)
+    return FileReport(str(item.input), str(item.output), DONE, counts, entry=entry)

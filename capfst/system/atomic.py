@@ -35,7 +35,6 @@ _ADVICE = {
     errno.ELOOP: "Remove the link, which leads to itself.",
 }
 
-
 _TEMPORARY = re.compile(r"\.capfst-(part-)?[0-9a-f]{8}\.tmp")
 _OWN = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # not the parts of a file, which wait for each other without a lock
 _AGE = 60.0  # seconds
@@ -58,23 +57,26 @@ class _Raw(io.FileIO):
         super().__init__(file, mode)
 
     def write(self, data: Any) -> int:
-        try:
+        with _failures(self.target):
             return super().write(data)
-        except OSError as error:
-            raise _failure(self.target, error) from error
 
 
-def _failure(path: Path, error: OSError) -> CapfstError:
-    advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
-    if error.errno == errno.ENOENT and path.parent.exists():  # as in /proc
-        advice = "Choose another folder."
-    return CapfstError(f"{path}: cannot write: {error.strerror} (in folder {path.parent}). {advice}")
+@contextlib.contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    """Raise operating system errors as errors of writing the file, with advice."""
+    try:
+        yield
+    except OSError as error:
+        advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
+        if error.errno == errno.ENOENT and path.parent.exists():  # as in /proc
+            advice = "Choose another folder."
+        raise CapfstError(f"{path}: cannot write: {error.strerror} (in folder {path.parent}). {advice}") from error
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return the file to replace: for a link the file that it points to. Devices, pipes and folders are errors."""
     target = Path(os.path.realpath(path))
-    with contextlib.suppress(FileNotFoundError):
+    with _failures(Path(path)), contextlib.suppress(FileNotFoundError):
         mode = os.stat(path).st_mode  # not of `target`: the real path of a pipe does not exist
         if stat.S_ISDIR(mode):
             raise CapfstError(f"{path}: cannot write: it is a folder. Give the path of a file in it.")
@@ -91,34 +93,12 @@ def clear(folder: Path, age: float = 0.0, names: re.Pattern[str] = _TEMPORARY) -
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if names.fullmatch(path.name):
-                _remove_unlocked(path, age)
-
-
-def _remove_unlocked(path: Path, age: float) -> None:
-    with contextlib.suppress(OSError):
-        with path.open("rb") as file:
-            is_old = os.fstat(file.fileno()).st_mtime <= time.time() - age
-            is_abandoned = is_old and lock(file.fileno())
-        if is_abandoned:  # closed first, because Windows does not remove open files
-            path.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename durable, on systems that can sync a folder."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _checked(path: str | os.PathLike[str]) -> Path:
-    """Return `_target(path)`, with OSError converted to CapfstError."""
-    try:
-        return _target(path)
-    except OSError as error:
-        raise _failure(Path(path), error) from error
+                with contextlib.suppress(OSError):
+                    with path.open("rb") as file:
+                        is_old = os.fstat(file.fileno()).st_mtime <= time.time() - age
+                        is_abandoned = is_old and lock(file.fileno())
+                    if is_abandoned:  # closed first, because Windows does not remove open files
+                        path.unlink(missing_ok=True)
 
 
 def check_output(
@@ -137,14 +117,12 @@ def check_output(
                 raise OptionError(f"{path}: the output is also an input ({file}). Choose another output path.")
     if streams and _is_stream(path):
         return
-    target = _checked(path)
-    temporary = _temporary(target)
-    try:
+    target = _target(path)
+    with _failures(target):
+        temporary = _temporary(target)
         _Raw(temporary, "x", target).close()
         temporary.unlink()
         clear(target.parent, _AGE, _OWN)
-    except OSError as error:
-        raise _failure(target, error) from error
     check_room(target.parent, size)
 
 
@@ -176,10 +154,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield replaced
         return
     target = Path(path)
-    try:
+    with _failures(target):
         raw = _Raw(target, "w", target)
-    except OSError as error:
-        raise _failure(target, error) from error
     with raw, io.BufferedWriter(raw, 1) as file:  # completes partial writes, and keeps nothing back
         yield file
 
@@ -202,29 +178,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises:
         CapfstError: the folder, the permissions or the disk space are missing.
     """
-    target = _checked(path)
+    target = _target(path)
     temporary = _temporary(target)
     _unfinished.add(temporary)
     raw = None
     try:  # begins before the file exists: Ctrl-C may arrive right after that
-        try:
+        with _failures(target):
             # "x" creates it with the permissions of any new file (tempfile's would be private).
             raw = _Raw(temporary, "x+", target)
             with contextlib.suppress(OSError):  # some file systems have no locks
                 lock(raw.fileno())
             with contextlib.suppress(OSError):  # no such file, or a file system without permissions
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-        except OSError as error:
-            raise _failure(target, error) from error
         file = io.BufferedWriter(raw, 1 << 20)
         yield file
-        try:
+        with _failures(target):
             file.flush()
             os.fsync(raw.fileno())
             file.close()
             os.replace(temporary, target)
-        except OSError as error:
-            raise _failure(target, error) from error
     except BaseException:
         # Not the buffer: closing it would try to write the rest of its data.
         with contextlib.suppress(OSError):
@@ -235,4 +207,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             _unfinished.discard(temporary)
         raise
     _unfinished.discard(temporary)
-    _sync_folder(target.parent)
+    with contextlib.suppress(OSError):  # not every system can sync a folder, which makes the rename durable
+        descriptor = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

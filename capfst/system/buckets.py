@@ -13,7 +13,10 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +25,6 @@ from capfst.exceptions import CapfstError
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Matrix, U32StridedMatrix, i64
 from capfst.system.sparse import sparse
-
-_PIECE = 1 << 24  # bytes per read where reads are copied
 
 
 @allocating
@@ -45,37 +46,9 @@ def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> 
     return sorted_records, bounds
 
 
-class Unnamed:
-    """A file without a name: the system deletes it when it is closed, however the program ends."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self._lock = threading.Lock()
-
-    def __del__(self) -> None:
-        os.close(self.descriptor)
-
-    def write(self, data: memoryview, offset: int) -> int:
-        """Write data at an offset; return the number of bytes written."""
-        if hasattr(os, "pwrite"):
-            return os.pwrite(self.descriptor, data, offset)
-        with self._lock:  # on Windows all threads share one file position
-            os.lseek(self.descriptor, offset, os.SEEK_SET)
-            return os.write(self.descriptor, data)
-
-    def read(self, data: memoryview, offset: int) -> int:
-        """Fill data from an offset; return the number of bytes read."""
-        if hasattr(os, "preadv"):
-            return os.preadv(self.descriptor, [data], offset)
-        with self._lock:
-            os.lseek(self.descriptor, offset, os.SEEK_SET)
-            piece = os.read(self.descriptor, min(len(data), _PIECE))
-        data[: len(piece)] = piece
-        return len(piece)
-
-
 class Store:
-    """Storage for the buckets of one estimation: `memory` bytes (None: no limit), then files in `folder`."""
+    """Storage for the buckets of one estimation: `memory` bytes (None: no limit), then files in `folder`, which the
+    system deletes when they are closed, however the program ends."""
 
     def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
         import tempfile  # noqa: PLC0415  (it takes its time to load)
@@ -83,7 +56,7 @@ class Store:
         self.memory = memory
         self.folder = os.fspath(folder or tempfile.gettempdir())
         self.held = 0  # bytes in memory now
-        self.filed = 0  # bytes in open files now
+        self._files: WeakSet[BinaryIO] = WeakSet()
         self._lock = threading.Lock()
 
     def hold(self, size: int) -> bool:
@@ -98,46 +71,49 @@ class Store:
         with self._lock:
             self.held -= size
 
-    def file(self, size: int) -> None:
-        """Count bytes that are written to a file, or, if negative, freed by closing one."""
-        with self._lock:
-            self.filed += size
+    @property
+    def filed(self) -> int:
+        """The bytes that open files take now."""
+        return sum(512 * getattr(os.fstat(file.fileno()), "st_blocks", 0) for file in self._files)
 
-    def open(self) -> Unnamed:
+    def open(self) -> BinaryIO:
+        """Return a new file without a name."""
         import tempfile  # noqa: PLC0415  (it takes its time to load)
 
-        try:
-            with tempfile.TemporaryFile(dir=self.folder) as file:
-                return Unnamed(os.dup(file.fileno()))
-        except OSError as error:
-            raise self._failure("create a temporary file", error) from error
+        with self._failures("create a temporary file"):
+            file: Any = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115  (the caller closes it)
+        self._files.add(file)
+        return file
 
-    def write(self, file: Unnamed, records: npt.NDArray, offset: int) -> None:
+    def write(self, file: BinaryIO, records: npt.NDArray, offset: int) -> None:
+        """Write records at an offset. Several threads may write and read."""
         data = _bytes(records)
-        try:
+        with self._failures("write temporary data"), self._lock:
+            file.seek(offset)
             while data:
-                done = file.write(data, offset)
-                data, offset = data[done:], offset + done
-        except OSError as error:
-            raise self._failure("write temporary data", error) from error
+                data = data[file.write(data) :]
 
-    def read(self, file: Unnamed, records: npt.NDArray, offset: int) -> None:
+    def read(self, file: BinaryIO, records: npt.NDArray, offset: int) -> None:
+        """Fill records from an offset."""
         data = _bytes(records)
-        try:
+        with self._failures("read temporary data"), self._lock:
+            file.seek(offset)
             while data:
-                done = file.read(data, offset)
-                if not done:
+                size = file.readinto(data)  # type: ignore[attr-defined]
+                if not size:
                     raise OSError(errno.EIO, "unexpected end of file")
-                data, offset = data[done:], offset + done
-        except OSError as error:
-            raise self._failure("read temporary data", error) from error
+                data = data[size:]
 
-    def _failure(self, action: str, error: OSError) -> CapfstError:
-        advice = "Choose another folder with `tmp`."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            used = f"{self.filed >> 20} MiB are in use"
-            advice = f"Free some space there ({used}), choose another folder with `tmp`, or raise `memory`."
-        return CapfstError(f"{self.folder}: cannot {action}: {error.strerror}. {advice}")
+    @contextmanager
+    def _failures(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            advice = "Choose another folder with `tmp`."
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                used = f"{self.filed >> 20} MiB are in use"
+                advice = f"Free some space there ({used}), choose another folder with `tmp`, or raise `memory`."
+            raise CapfstError(f"{self.folder}: cannot {action}: {error.strerror}. {advice}") from error
 
 
 def _bytes(records: npt.NDArray) -> memoryview:
@@ -158,7 +134,7 @@ class Buckets:
         self._in_memory = np.zeros(number, np.int64)  # rows; they precede those in the file
         self._memory: list[npt.NDArray | None] = [None] * number
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
-        self._file: Unnamed | None = None
+        self._file: BinaryIO | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -194,7 +170,6 @@ class Buckets:
             target[...] = records
         else:
             assert self._file is not None
-            self.store.file(number * self._row)
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
     def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
@@ -217,9 +192,4 @@ class Buckets:
 
     def close(self) -> None:
         """Close the temporary file, which frees its space."""
-        if self._file is not None:
-            self._file = None
-            self.store.file(-int((self.sizes - self._in_memory).sum()) * self._row)
-
-    def __del__(self) -> None:
-        self.close()
+        self._file = None

@@ -2,21 +2,18 @@
 
 `map_stream` is for items that arrive slowly: it starts its own threads, one of which reads the items, so that waiting
 for the next item delays no result. `map_in_pool` is for items that are available, and a pool that several stages share.
-Both run at most a few items ahead of the reader of the results. `as_they_come` batches items that are processed faster
-together, without waiting for a batch to fill.
+(`Executor.map` reads all items at once.) Both run at most a few items ahead of the reader of the results.
+`as_they_come` batches items that are processed faster together, without waiting for a batch to fill.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import Full, Queue
-from threading import Condition, Event, Thread
+from threading import Condition, Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-_POLL = 0.1  # seconds
 
 
 def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
@@ -24,36 +21,12 @@ def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
     if jobs == 1:
         yield from map(function, items)
         return
-    waiting: Queue[Future[Result] | None] = Queue(2 * jobs)
-    stopped = Event()
     pool = ThreadPoolExecutor(jobs)
-
-    def put(future: Future[Result] | None) -> None:
-        while not stopped.is_set():
-            try:
-                return waiting.put(future, timeout=_POLL)
-            except Full:
-                continue
-
-    def feed() -> None:
-        try:
-            for item in items:
-                if stopped.is_set():
-                    return
-                put(pool.submit(function, item))
-        except BaseException as error:
-            failed: Future[Result] = Future()
-            failed.set_exception(error)
-            put(failed)
-        put(None)
-
-    # A daemon: after Ctrl-C it may still wait for an item that never arrives.
-    Thread(target=feed, daemon=True).start()
     try:
-        while (future := waiting.get()) is not None:
-            yield future.result()
+        for futures in as_they_come((pool.submit(function, item) for item in items), jobs):
+            for future in futures:
+                yield future.result()
     finally:
-        stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -74,7 +47,7 @@ def map_in_pool(
             future.cancel()
 
 
-def as_they_come(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
+def as_they_come(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
     """Yield all items, in lists of those that have arrived when a list is requested: 1 to `most` items.
 
     A thread reads the items, at most `most` ahead. An exception of `items` is raised in its turn.

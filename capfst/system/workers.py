@@ -3,12 +3,12 @@ that may crash.
 
 The processes are new interpreters that import only the module of the function: unlike with `multiprocessing`, they
 inherit neither threads nor the caller's main module. They import from where the caller does, and never from the current
-folder, which may be full of other people's files. They end with the process that started them.
+folder, which may be full of other people's files. They end with the process that started them. (Those of loky import
+from the current folder, too, and get Ctrl-C; a ProcessPoolExecutor is broken for good when one of its processes dies.)
 """
 
 from __future__ import annotations
 
-import atexit
 import pickle
 import subprocess
 import sys
@@ -30,37 +30,53 @@ class WorkerDiedError(CapfstError):
     """A worker process died."""
 
 
-class _Worker:
-    """A process that calls a function of a module. stderr: as for Popen."""
+class Apart:
+    """Calls a function of a module in a process of its own, one call at a time, so that a crash ends only that process.
 
-    def __init__(self, function: Callable[[Any], Any], stderr: int | None = None) -> None:
-        # In a new session: Ctrl-C is for the process that started it.
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _SERVE, *filter(None, sys.path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows has no sessions
-        )  # fmt: skip
-        self._send(function)
+    Raises:
+        WorkerDiedError: the call crashed. The next call gets a new process.
+    """
 
-    def _send(self, value: object) -> None:
-        assert self._process.stdin is not None
-        pickle.dump(value, self._process.stdin)
-        self._process.stdin.flush()
+    def __init__(self, function: Callable[[Any], Any], stderr: int | None = subprocess.DEVNULL) -> None:
+        self._function = function
+        self._stderr = stderr  # as for Popen; a crash prints its own messages
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
 
     def __call__(self, item: Any) -> Any:
-        assert self._process.stdout is not None
-        try:
-            self._send(item)
-            result, error = pickle.load(self._process.stdout)
-        except (EOFError, OSError, pickle.UnpicklingError) as lost:
-            raise WorkerDiedError("a worker process died, possibly for lack of memory. Use fewer `jobs`.") from lost
+        with self._lock:
+            try:
+                process: Any = self._process or self._started()
+                _send(item, process.stdin)
+                result, error = pickle.load(process.stdout)
+            except (EOFError, OSError, pickle.UnpicklingError) as lost:
+                self.end()
+                raise WorkerDiedError("a worker process died, possibly for lack of memory. Use fewer `jobs`.") from lost
         if error is not None:
             raise error
         return result
 
+    def _started(self) -> Any:
+        # In a new session: Ctrl-C is for the process that started it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _SERVE, *filter(None, sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows has no sessions
+        )  # fmt: skip
+        _send(self._function, self._process.stdin)
+        return self._process
+
     def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        """End the process, also during a call, which then raises WorkerDiedError."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _send(value: object, pipe: Any) -> None:
+    pickle.dump(value, pipe)
+    pipe.flush()
 
 
 def serve() -> None:
@@ -75,8 +91,7 @@ def serve() -> None:
                 answer = function(item), None
             except Exception as error:  # raised in the process that reads the result
                 answer = None, _picklable(error)
-            pickle.dump(answer, stdout)
-            stdout.flush()
+            _send(answer, stdout)
 
 
 def _picklable(error: Exception) -> Exception:
@@ -98,15 +113,11 @@ def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], 
     if jobs == 1:
         yield from map(function, items)
         return
-    workers: list[_Worker] = []
-    idle: list[_Worker] = []
+    workers = [Apart(function, None) for _ in range(jobs)]
+    idle = list(workers)
 
     def call(item: Item) -> Result:
-        try:
-            worker = idle.pop()
-        except IndexError:
-            worker = _Worker(function)
-            workers.append(worker)
+        worker = idle.pop()
         try:
             result: Result = worker(item)
         finally:
@@ -118,32 +129,3 @@ def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], 
     finally:
         for worker in workers:
             worker.end()
-
-
-class Apart:
-    """Calls a function of a module in a process of its own, one call at a time, so that a crash ends only that process.
-
-    Raises:
-        WorkerDiedError: the call crashed. The next call gets a new process.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-        self._worker: _Worker | None = None
-        self._lock = Lock()
-        atexit.register(self._end)
-
-    def __call__(self, item: Any) -> Any:
-        with self._lock:
-            if self._worker is None:
-                self._worker = _Worker(self._function, subprocess.DEVNULL)  # a crash prints its own messages
-            try:
-                return self._worker(item)
-            except WorkerDiedError:
-                self._end()
-                raise
-
-    def _end(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None

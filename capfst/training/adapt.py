@@ -17,7 +17,6 @@ import numpy.typing as npt
 from capfst import models
 from capfst.context.adapt import Text, adapted
 from capfst.context.context_model import PART, Context
-from capfst.context.train import LocalCorpus
 from capfst.context.transfer import labels_of
 from capfst.exceptions import OptionError
 from capfst.fst.read import CapFst, grammar_part
@@ -114,14 +113,14 @@ def rules_for(base: CapFst, languages: list[str]) -> Language:
     return base.symbols.language
 
 
-def adapt(base: CapFst, text: Counted, restricted: Counted, corpus: LocalCorpus, inputs: Inputs, job: Job) -> Adapted:
+def adapt(base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job: Job) -> Adapted:
     """Return the base adapted to the corpus.
 
-    text: the corpus with all its words, whose labels are in `corpus`. restricted: the corpus with the words that the LM
-    keeps, and the names in word lists.
+    text: the corpus with all its words. restricted: the corpus with the words that the LM keeps, and the names in word
+    lists.
     """
     symbols = restricted.vocabulary.symbols
-    labels = np.array(restricted.labels.countable)
+    labels = np.array(restricted.corpus.labels)
     options = job.options
     estimation = EstimationOptions(
         options.cutoffs, options.max_ngrams, options.prune_threshold, options.memory, options.tmp, job.threads
@@ -131,7 +130,7 @@ def adapt(base: CapFst, text: Counted, restricted: Counted, corpus: LocalCorpus,
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
     states, arcs, start = compile_levels(mixed.levels)
-    contexts = _contexts(base, union, text, corpus, inputs, job)
+    contexts = _contexts(base, union, text, inputs, job)
     described = Part({"base": str(base.signature), "weights": list(weights)}, {})
     parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
     parts |= independent_parts(base, union) | {ADAPTED: described}
@@ -180,9 +179,7 @@ def _weights(
     return weight, 1 - weight
 
 
-def _contexts(
-    base: CapFst, symbols: Symbols, text: Counted, corpus: LocalCorpus, inputs: Inputs, job: Job
-) -> dict[str, Context]:
+def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
     """Return the context models of the base, for these symbols, that of case adapted to the text."""
     wanted = job.options.context
     if not wanted:
@@ -192,22 +189,14 @@ def _contexts(
     if PART in contexts:
         if not isinstance(wanted, ContextOptions):
             wanted = ContextOptions()
-        adapting = _text(base, symbols, text, corpus, inputs, contexts[PART].n_languages, wanted.max_labels)
+        adapting = _text(base, symbols, text, inputs, contexts[PART].n_languages, wanted.max_labels)
         contexts[PART] = adapted(contexts[PART], symbols, starts, adapting, job.show)
     elif not contexts:
         _log.warning("%s has no context model, so the adapted model has none either.", base.path)
     return contexts
 
 
-def _text(
-    base: CapFst,
-    symbols: Symbols,
-    text: Counted,
-    corpus: LocalCorpus,
-    inputs: Inputs,
-    n_languages: int,
-    most: int,
-) -> Text:
+def _text(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, n_languages: int, most: int) -> Text:
     """Return the corpus as context.adapt.adapted learns from it."""
     of_corpus = {text.vocabulary.symbols.utf8(label): label for label in range(len(text.vocabulary.symbols))}
     labels = np.zeros(len(of_corpus), np.int64)
@@ -223,4 +212,4 @@ def _text(
         empty = np.zeros(0, np.uint32)
         by_language = dict(zip(sorted(set(inputs.languages)), word_lists, strict=False))
         word_lists = [by_language.get(language, empty) for language in numbers]
-    return Text(corpus, labels, sources, word_lists, text.vocabulary.unknown, most)
+    return Text(text.corpus, labels, sources, word_lists, text.vocabulary.unknown, most)

@@ -27,14 +27,16 @@ from capfst.casing.transducer import Transducer
 from capfst.context.context_model import PART, Context, context_of
 from capfst.context.noise import LEAST, SAMPLE, Noise, learn_noise
 from capfst.context.noise import PART as NOISE
+from capfst.context.sample import sample as sampled
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
 from capfst.context.train import Fitted, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
-from capfst.corpus.labels import names
+from capfst.corpus.labels import LabeledCorpus, names, relabeled
 from capfst.corpus.languages import find_corpus
+from capfst.corpus.read import ReadCorpus, read_corpus
 from capfst.corpus.vocabulary import Vocabulary, build_vocabulary, restricted
 from capfst.corpus.word_lists import WordLists, read_word_lists
 from capfst.exceptions import CorpusError, OptionError, quantity
@@ -60,7 +62,6 @@ from capfst.text.language import Language
 from capfst.text.restoring import rules_of
 from capfst.training import adapt as adapting
 from capfst.training.report import Trained
-from capfst.training.strategy import CorpusLabels, LocalLabels, LocalStrategy, ReadCorpus, Strategy
 from capfst.version import __version__
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def train(
             languages the model learns to distinguish these.
         output: the path of the model.
         progress: shows the progress of each stage, as `capfst.system.progress.progress` does.
-        spark: a session whose executors read the corpus and count its n-grams. They must see the files under the same
+        spark: a session whose executors read, clean and tokenize the corpus. They must see the files under the same
             paths. The model is the same.
         options: the fields of `capfst.options.TrainOptions`.
 
@@ -129,8 +130,8 @@ def train(
     contexts = learn_context(text, inputs, job)
     punctuation = learn_punctuation(text, inputs, job)
     all_symbols = text.vocabulary.symbols  # before `restrict`
-    sample = text_of_sample(text) if PART in contexts and text.labels.size >= LEAST else b""
-    text = restrict(text, contexts, inputs, job.options)
+    sample = text_of_sample(text) if PART in contexts and text.corpus.size >= LEAST else b""
+    text = restrict(text, contexts, inputs, job)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
@@ -149,7 +150,7 @@ class Job(NamedTuple):
     threads: int
     store: Store  # of temporary files
     show: Progress
-    strategy: Strategy
+    spark: SparkSession | None
 
 
 class Inputs(NamedTuple):
@@ -176,7 +177,7 @@ class Counted(NamedTuple):
 
     vocabulary: Vocabulary
     starts: npt.NDArray[np.int32]  # the words' first labels, as from symbols.check
-    labels: CorpusLabels
+    corpus: LabeledCorpus
     cleaning: cleaning.Report
     digest: str
     weights: npt.NDArray[np.float64] | None = None  # [V + 1]: of the labels in pruning, if there are several languages
@@ -184,13 +185,7 @@ class Counted(NamedTuple):
 
 def _job(options: TrainOptions, show: Progress, spark: SparkSession | None) -> Job:
     threads = options.jobs or os.cpu_count() or 1
-    store = Store(options.memory, options.tmp)
-    strategy: Strategy = LocalStrategy(store, threads, show)
-    if spark is not None:
-        from capfst.spark.corpus import SparkStrategy  # noqa: PLC0415  (an optional part)
-
-        strategy = SparkStrategy(spark)
-    return Job(options, threads, store, show, strategy)
+    return Job(options, threads, Store(options.memory, options.tmp), show, spark)
 
 
 def collect(
@@ -250,8 +245,12 @@ def read_lists(inputs: Inputs, options: TrainOptions) -> Lists | None:
 
 def clean(inputs: Inputs, job: Job) -> ReadCorpus:
     """Read the corpus and keep the lines that the cleaning filters accept, as ids of words."""
-    pretokenized = job.options.pretokenized
-    return job.strategy.read(inputs.sources, inputs.options, inputs.filters, pretokenized, inputs.rules)
+    how = inputs.sources, inputs.options, inputs.filters, job.options.pretokenized, inputs.rules, job.store
+    if job.spark is None:
+        return read_corpus(*how, job.threads, job.show)
+    from capfst.spark import corpus  # noqa: PLC0415  (an optional part)
+
+    return corpus.read_corpus(job.spark, *how)
 
 
 def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
@@ -265,16 +264,15 @@ def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
     digest = read.digest
     if lists:
         digest = hashlib.blake2b((digest + lists.digest).encode(), digest_size=8).hexdigest()
-    labels: CorpusLabels
-    vocabulary, labels = build_vocabulary(read.interners, read, inputs.rules, lists.words if lists else None)
+    vocabulary, corpus = build_vocabulary(read.interners, read.streams, inputs.rules, lists.words if lists else None)
     report = cleaning.Report(inputs.filters, read.verdicts)
     if read.wrapped:
         _log.warning("%s", _on_wrapped(read.wrapped))
-    if labels.size == vocabulary.counts[0]:
+    if corpus.size == vocabulary.counts[0]:
         raise CorpusError(f"{inputs.name}: no sentence to learn from: {_reason(report, inputs.cause)}")
     if advice := report.advice():
         _log.warning("%s: %s", inputs.name, advice)
-    return Counted(vocabulary, check(vocabulary.symbols), labels, report, digest)
+    return Counted(vocabulary, check(vocabulary.symbols), corpus, report, digest)
 
 
 def _sizes(text: Counted) -> tuple[int, int, int]:
@@ -282,7 +280,7 @@ def _sizes(text: Counted) -> tuple[int, int, int]:
     counts = text.vocabulary.counts
     sentences = int(counts[0])
     n_unseen = int(np.count_nonzero(counts[1:] == 0)) - int(counts[text.vocabulary.unknown] == 0)
-    return sentences, text.labels.size - sentences, n_unseen
+    return sentences, text.corpus.size - sentences, n_unseen
 
 
 def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
@@ -293,7 +291,7 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
     wanted = job.options.context if isinstance(job.options.context, ContextOptions) else ContextOptions()
     language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
     fitting = partial(
-        fit, vocabulary.symbols, starts, vocabulary.counts, text.labels, language_of, vocabulary.listed,
+        fit, vocabulary.symbols, starts, vocabulary.counts, text.corpus, language_of, vocabulary.listed,
         vocabulary.frequencies, vocabulary.unknown, job.options.memory, job.show, wanted,
     )  # fmt: skip
     learned: dict[str, Context] = {}
@@ -318,7 +316,7 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
         return None
     from capfst.punctuation.train import MOST_LABELS, RUN, learn_marks  # noqa: PLC0415  (few models learn it)
 
-    symbols, sample = text.vocabulary.symbols, text.labels.sample(MOST_LABELS, RUN)
+    symbols, sample = text.vocabulary.symbols, sampled(*text.corpus, MOST_LABELS, RUN)
     languages = inputs.rules.name.partition("/")[0].split("+")
     abbreviations = {word.encode() for word, kind in listed(languages, inputs.rules.lowering).items() if kind == NEVER}
     try:
@@ -327,7 +325,7 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
         raise CorpusError(f"{inputs.name}: {error}") from None
 
 
-def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Counted:
+def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, job: Job) -> Counted:
     """Drop rare words from the vocabulary, if that is wanted, and words that only lists with frequencies have; and add
     the names in word lists to the sentences.
 
@@ -336,7 +334,7 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
     Raises:
         OptionError: no word is left.
     """
-    vocabulary, starts, weights = text.vocabulary, text.starts, None
+    options, vocabulary, starts, weights = job.options, text.vocabulary, text.starts, None
     new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
     is_restricted = bool(options.min_count > 1 or options.max_words is not None or vocabulary.frequencies)
     is_limited = options.max_words is not None or options.max_ngrams is not None
@@ -358,25 +356,25 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
             shapes = context.shapes[old_labels] if part == SPELLINGS else None
             contexts[part] = transferred(context, starts[words_before], vocabulary.symbols, first_labels, shapes)
         starts = first_labels
-    labels = text.labels
+    corpus = text.corpus
     if is_restricted or vocabulary.listed:
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
-        labels = labels.relabeled(new_labels, more)
-    return text._replace(vocabulary=vocabulary, starts=starts, labels=labels, weights=weights)
+        corpus = corpus._replace(labels=relabeled(corpus.labels, new_labels, more, job.store))
+    return text._replace(vocabulary=vocabulary, starts=starts, corpus=corpus, weights=weights)
 
 
 def _frequency(text: Counted, inputs: Inputs) -> npt.NDArray[np.float64]:
     """Return the number of occurrences of each label in the language where it is largest relative to the square root of
     the text in that language. So a language with little text keeps more of its words than by their number alone."""
     counts = {language: np.zeros(len(text.vocabulary.counts)) for language in inputs.languages}
-    for source, labels in zip(inputs.sources, text.labels.sample(text.labels.size), strict=True):
+    for source, labels in zip(inputs.sources, sampled(*text.corpus, text.corpus.size), strict=True):
         counts[source.language or ""] += np.bincount(labels, minlength=len(text.vocabulary.counts))
     return np.max([of_language / max(1, of_language.sum()) ** 0.5 for of_language in counts.values()], axis=0)
 
 
 def text_of_sample(text: Counted) -> bytes:
     """Return sentences of the corpus, a line each, with spaces between the words."""
-    used, labels = np.unique(np.concatenate(text.labels.sample(SAMPLE)), return_inverse=True)
+    used, labels = np.unique(np.concatenate(sampled(*text.corpus, SAMPLE)), return_inverse=True)
     words = [text.vocabulary.symbols.utf8(label) + b" " if label else b"\n" for label in used.tolist()]
     return b"".join([words[label] for label in labels.tolist()])
 
@@ -388,11 +386,7 @@ def transducer_of(text: Counted) -> Transducer:
 
 def adapt(base: CapFst, text: Counted, inputs: Inputs, job: Job) -> adapting.Adapted:
     """Adapt the base to the corpus."""
-    assert isinstance(text.labels, LocalLabels)
-    corpus = text.labels.corpus
-    corpus = corpus._replace(labels=np.array(corpus.labels))  # `restrict` may replace these labels
-    restricted = restrict(text, {}, inputs, job.options)
-    return adapting.adapt(base, text, restricted, corpus, inputs, job)
+    return adapting.adapt(base, text, restrict(text, {}, inputs, job), inputs, job)
 
 
 def pack(contexts: dict[str, Context], noise: Noise | None, rules: Language, job: Job) -> dict[str, Part]:
@@ -411,14 +405,14 @@ def _spooled(part: Part, store: Store) -> Part:
     file, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
     for array, offset in zip(part.arrays.values(), ends, strict=False):
         store.write(file, array, offset)
-    whole = np.frombuffer(mmap.mmap(file.descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
+    whole = np.frombuffer(mmap.mmap(file.fileno(), ends[-1], access=mmap.ACCESS_READ), np.uint8)
     arrays = {name: whole[begin:end] for name, (begin, end) in zip(part.arrays, pairwise(ends), strict=True)}
     return part._replace(arrays=arrays)
 
 
 def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
-    options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.labels.size
+    options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
     memory = options.memory
     if memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
         memory -= memory // 16 + max(0, resident() - PROGRAM)
@@ -431,7 +425,7 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", job.store.folder, space / 1e9, free / 1e9)
     if space > free:
         _log.warning("%s: the disk may be too small. Choose another with `tmp`, or raise `memory`.", job.store.folder)
-    return acceptor(text.labels.countable, n_words, options.order, estimation)
+    return acceptor(text.corpus.labels, n_words, options.order, estimation)
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:

@@ -40,12 +40,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from pydoc_data.topics import topics
-from types import SimpleNamespace
 from typing import IO, Any
 
 import click
 
 import capfst
+from capfst.batch.display import Display
 from capfst.batch.report import DONE
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
@@ -253,8 +253,7 @@ def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> s
         damaged_file.with_name("b.txt").write_text("a line\n")
         options = BatchOptions(errors=rng.choice(["strict", "replace"]), on_error=rng.choice(["fail", "pass", "drop"]))
         todo = plan([folder / "in"], folder / "out", folder / "no.fst", options)
-        silent: Any = SimpleNamespace(begin=lambda *_: None, advance=lambda _: None, file=lambda _: None)
-        done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=silent)
+        done = run_batch(todo, folder / "out", recaser, options, jobs=1, display=Display(quiet=True))
         reports = {Path(report.input).name: report for report in done.files}
         if reports["b.txt"].status != DONE or len(reports) != 2:
             raise FuzzingError(f"seed {seed}: a damaged Parquet file stopped the others: {done}")

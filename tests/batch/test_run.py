@@ -389,10 +389,10 @@ def test_strict_stops_at_once(model, faulty, tmp_path):
 
 def test_files_that_end_together_are_all_in_the_report():
     """This includes files that end after the one that stops the run. No further files are started."""
-    begun, together = [], Barrier(3)
+    begun, together, stopped = [], Barrier(3), Event()
 
     class Runner:
-        jobs, stopped = 3, Event()
+        jobs = 3
 
         def recase_file(self, file):
             begun.append(file)
@@ -400,9 +400,9 @@ def test_files_that_end_together_are_all_in_the_report():
             return FileReport(file, file, FAILED)
 
     taken = []
-    assert "--strict" in recase_all(Runner(), "abcdef", True, taken.append)
+    assert "--strict" in recase_all(Runner(), stopped, "abcdef", True, taken.append)
     assert sorted(file.input for file in taken) == sorted(begun) == ["a", "b", "c"]
-    assert Runner.stopped.is_set()
+    assert stopped.is_set()
 
 
 def limited_files() -> None:

@@ -13,7 +13,7 @@ from capfst.context import adapt
 from capfst.context.adapt import Text, adapted, counts_of, with_counts
 from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
 from capfst.context.lexicon import BEGIN, NO_CASE, UNSEEN
-from capfst.context.train import LocalCorpus
+from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
 from capfst.models.convert import mix_models
 from capfst.training.stages import _silent
@@ -61,7 +61,7 @@ def test_any_byte_is_legal(context: Context) -> None:
 
 def test_without_text_nothing_changes(model: CapFst, context: Context) -> None:
     text = Text(
-        LocalCorpus(np.zeros(0, np.uint32), np.zeros(1, np.int64)),
+        LabeledCorpus(np.zeros(0, np.uint32), np.zeros(1, np.int64)),
         np.arange(len(model.symbols)),
         np.zeros(1, np.int64),
         [],
@@ -127,7 +127,7 @@ def test_only_features_that_own_a_slot_are_learned(model: CapFst, context: Conte
     sentences = rng.choice(words, (200, 8)).astype(np.uint32)
     labels = np.concatenate([sentences, np.zeros((200, 1), np.uint32)], axis=1).ravel()
     text = Text(
-        LocalCorpus(labels, np.array([labels.size])),
+        LabeledCorpus(labels, np.array([labels.size])),
         np.arange(len(model.symbols)),
         np.zeros(1, np.int64),
         [],

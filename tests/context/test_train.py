@@ -14,7 +14,8 @@ from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
 from capfst.context.lexicon import Lexicon
-from capfst.context.train import LocalCorpus, fit
+from capfst.context.train import fit
+from capfst.corpus.labels import LabeledCorpus
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols, check
 from capfst.io import files as io_files
@@ -139,7 +140,7 @@ def test_counts_exclude_the_slices_that_are_learned_from(monkeypatch: pytest.Mon
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     starts = check(symbols)
     texts = [np.array([4, a, 4, 0] * n, np.uint32) for a, n in ((2, 400), (3, 200))]
-    corpus = LocalCorpus(np.concatenate(texts), np.cumsum([text.size for text in texts]))
+    corpus = LabeledCorpus(np.concatenate(texts), np.cumsum([text.size for text in texts]))
     known: list[list[np.ndarray]] = []
 
     def learn(labels: np.ndarray, lexicon: Lexicon, *_: object) -> None:
@@ -168,7 +169,7 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
         symbols,
         check(symbols),
         np.array([2, 0, 1, 1, 3]),
-        LocalCorpus(labels, np.array([7])),
+        LabeledCorpus(labels, np.array([7])),
         np.zeros(1, np.int64),
         [],
         [],

@@ -36,7 +36,7 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
     for i, block in enumerate(blocks):
         number = i * 7 % interners
         streams.append(number, learners[number].block(block, pretokenized))
-    vocabulary, labels = build_vocabulary(learners, streams)
+    vocabulary, (labels, _) = build_vocabulary(learners, streams)
     starts = check(vocabulary.symbols)
     if cuts:
         full = vocabulary

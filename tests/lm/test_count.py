@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, BinaryIO
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -147,9 +149,14 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
     filed: list[int] = []
 
     class Watched(Store):
-        def file(self, size: int) -> None:
-            super().file(size)
-            filed.append(self.filed)
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.written: WeakKeyDictionary[BinaryIO, int] = WeakKeyDictionary()
+
+        def write(self, file: BinaryIO, records: np.ndarray, offset: int) -> None:
+            super().write(file, records, offset)
+            self.written[file] = self.written.get(file, 0) + records.nbytes
+            filed.append(sum(self.written.values()))
 
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     monkeypatch.setattr(building, "Store", Watched)
@@ -159,10 +166,7 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
 
 
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.pwrite", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))  # noqa: SIM115
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=f"{tmp_path}: .*: No space left on device.*space"):
         build(random_labels(), 300, 3, EstimationOptions(tmp=tmp_path))

@@ -12,6 +12,7 @@ from support.folders import contents
 from support.spark import CORPUS
 
 import capfst
+from capfst.batch.display import Display
 from capfst.batch.run import run_batch
 from capfst.io.outputs import MANIFEST, plan
 from capfst.io.protocol import BatchOptions
@@ -25,17 +26,6 @@ pytestmark = pytest.mark.slow
 
 
 outputs = partial(contents, without=MANIFEST)
-
-
-class Quiet:
-    def begin(self, files, size):
-        pass
-
-    def advance(self, more):
-        pass
-
-    def file(self, report):
-        pass
 
 
 @pytest.fixture
@@ -64,7 +54,7 @@ def test_a_batch_is_recased_as_on_one_machine(spark, model, tree, tmp_path, monk
     def batch(where, name):
         out = tmp_path / name
         todo = plan([tree], out, model)
-        done = run_batch(todo, out, recaser, BatchOptions(), jobs=2, listener=Quiet(), runner=runners[where])
+        done = run_batch(todo, out, recaser, BatchOptions(), jobs=2, display=Display(quiet=True), runner=runners[where])
         files = {file["input"]: file for file in done.to_dict()["files"]}
         for file in files.values():
             del file["seconds"], file["output"]
@@ -105,7 +95,7 @@ def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch
     run_batch(
         plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst"),
         tmp_path / "out", recaser,
-        BatchOptions("text", source="en", align="pairs"), jobs=2, listener=Quiet(),
+        BatchOptions("text", source="en", align="pairs"), jobs=2, display=Display(quiet=True),
         runner=lambda run: spark_batch.SparkRunner(run, spark, recaser),
     )  # fmt: skip
     expected = recaser.recase_aligned(lowered, texts.source, texts.align)
