@@ -69,12 +69,12 @@ def contributions(
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
     text, lowercaser = read_words(buf, words, begins, context, transducer, True, language)
-    kept = Kept.of(len(words.starts))
+    kept = Kept.of(chosen, len(words.starts))
     score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
     reasons = []
-    for i in chosen:
+    for i, features in zip(chosen, kept.features, strict=True):
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
-        for name, row in _rows(context, kept.features[i], int(text.labels[i]), kept.network[i]):
+        for name, row in _rows(context, features, int(text.labels[i]), kept.network[i]):
             if row.any():
                 of_word[_in_words(name, buf, words, i, begins)][-len(row) :] += row
         reasons.append(dict(of_word))

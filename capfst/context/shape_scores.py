@@ -55,17 +55,18 @@ _NONE_GIVEN = np.empty(0, np.uint8)
 
 
 class Kept(NamedTuple):
-    """What the scores of n words are sums of, kept on request."""
+    """What the scores of a few words in a row, of n, are sums of, kept on request."""
 
-    features: U32Matrix  # [n, N_FEATURES]; 0 where there is none
+    first: int  # the first of these words
+    features: U32Matrix  # [words, N_FEATURES]; 0 where there is none
     network: F32Matrix  # [n, N_SHAPES]: the network's scores
 
     @classmethod
-    def of(cls, n: int) -> Kept:
-        return cls(np.zeros((n, N_FEATURES), np.uint32), np.zeros((n, N_SHAPES), np.float32))
+    def of(cls, words: range, n: int) -> Kept:
+        return cls(words.start, np.zeros((len(words), N_FEATURES), np.uint32), np.zeros((n, N_SHAPES), np.float32))
 
 
-_NONE_KEPT = Kept.of(0)
+_NONE_KEPT = Kept.of(range(0), 0)
 
 
 class _ScoringBuffers(NamedTuple):
@@ -94,9 +95,10 @@ class _ScoringBuffers(NamedTuple):
 
 @inner
 def _keep(kept: Kept, i: i64, begin: i64, features: U32Array, n: i64) -> None:
-    """Keep n features of word i, from feature `begin` on, if features are kept."""
-    for k in range(n if kept.features.shape[0] != 0 else 0):
-        kept.features[i, begin + k] = features[k]
+    """Keep n features of word i, from feature `begin` on, if it is one of those."""
+    row = i - kept.first
+    for k in range(n if 0 <= row < kept.features.shape[0] else 0):
+        kept.features[row, begin + k] = features[k]
 
 
 @inner

@@ -168,7 +168,7 @@ class AllPaths(NamedTuple):
 
 def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPaths:
     """Compose S ∘ T ∘ LM. CorpusError if it has too many edges."""
-    capacity, n_edges = 64 * len(lattice.tokens) + 256, _OUT_OF_CAPACITY
+    capacity, n_edges = 16 * len(lattice.tokens) + 256, _OUT_OF_CAPACITY
     while n_edges == _OUT_OF_CAPACITY:
         if capacity > _LARGEST:
             raise CorpusError(
