@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
-from capfst.io.protocol import RecaseCounts, TextOptions
+from capfst.io.protocol import TextOptions
 from capfst.io.running_text import Remarks, RunningText, Times
 from capfst.io.text_file import Part, SpeechFile
 from capfst.options import KEEP
@@ -60,11 +60,10 @@ class Captions(SpeechFile):
         if not (self._is_known or cues or self.is_empty(data)) and data.strip("\ufeff \t\r\n"):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
-        counts = RecaseCounts(records=len(cues))
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
         spans, copies = joined_cues(cues)
         times = partial(_times, data, places)
-        return RunningText(data, spans, copies, counts=counts, times=times, are_cues=True, remarks=remarks)
+        return RunningText(data, spans, copies, records=len(cues), times=times, are_cues=True, remarks=remarks)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""

@@ -8,13 +8,13 @@ content is known, or its field or format is named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.forks import loading
@@ -22,12 +22,14 @@ from capfst.io.blocks import PIECE, raw_pieces
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.files import NO_TEXT, failures_of, suffix_of
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
-from capfst.io.running_text import RunningText
 from capfst.io.signs import JSON, TEXT, TRANSCRIPT, recognized
 from capfst.options import FORMATS as NAMES
 from capfst.options import KEEP
 from capfst.text.markup import AUTO, NONE, markup_of
 from capfst.text.markup import SUFFIXES as MARKUPS
+
+if TYPE_CHECKING:
+    from capfst.io.text_file import TextFile
 
 SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")
 """Formats with sounds and remarks."""
@@ -73,15 +75,7 @@ def _speech(name: str, path: Path, options: TextOptions) -> Any:
     return _opened(name, path, replace(options, format=name, field=options.field if name == TRANSCRIPT else ()))
 
 
-class StreamReader(Protocol):
-    """Reads a stream of one format."""
-
-    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the running text of a stream that is given in blocks of whole lines; CorpusError if it is not of the
-        format."""
-
-
-def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> StreamReader:
+def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> TextFile:
     """Return the reader of a stream in one of options.FORMATS, except plain text.
 
     Args:
@@ -91,7 +85,7 @@ def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = 
         remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
     """
     options, path = TextOptions(field=fields, remarks=remarks), Path(name)
-    made: StreamReader = _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
+    made: TextFile = _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
     return made
 
 

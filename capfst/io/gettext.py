@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span
 from capfst.io.text_file import Part, SpeechFile
 
@@ -46,7 +45,7 @@ class Po(SpeechFile):
                 before = _add(spans, data, start, escape.start(), before) + _CHARACTERS.get(escape[0], "")
                 start = escape.end()
             before = _add(spans, data, start, last, before)
-        return RunningText(data, spans, counts=RecaseCounts(records=n_texts))
+        return RunningText(data, spans, records=n_texts)
 
 
 def _add(spans: list[Span], data: str, start: int, end: int, before: str) -> str:

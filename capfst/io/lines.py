@@ -148,7 +148,7 @@ class LineFormat(TextFile):
         part ends with it."""
         ends = self.record_ends(data, is_first, is_last)
         if is_first and ends:
-            self.begin_all(data[: ends[0]])
+            self.begin_all(data[: ends[0]].encode(errors="surrogateescape").decode(errors="replace"))
         n = len(ends)
         if self.document and not is_last:
             bounds = [0, *ends]
@@ -224,7 +224,6 @@ class LineFormat(TextFile):
                     yield self.unescape(record.text[position])
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the running text of a file that is given in blocks."""
         for part in self.cut(blocks):
             yield from self.running(part)
 
@@ -255,8 +254,8 @@ class LineFormat(TextFile):
         def running() -> RunningText:
             if spans:
                 spans[0] = spans[0]._replace(before=spans[0].before[1:])
-            counts = RecaseCounts(records=n_records, malformed=n_malformed, lines=-n_extra)
-            return RunningText("".join(kept), spans, (), show if hides else self.escape, counts, others=others)
+            escape, counts = show if hides else self.escape, (n_records, n_malformed, n_extra)
+            return RunningText("".join(kept), spans, (), escape, *counts, others=others)
 
         for text, found, is_malformed, its_others, key in self.records(part):
             n_records += 1

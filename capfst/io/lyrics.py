@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span
 from capfst.io.text_file import Part, SpeechFile
 
@@ -35,7 +34,7 @@ class Lrc(SpeechFile):
                 else:
                     before += data[start:end]
             n_lines += 1
-        return RunningText(data, spans, counts=RecaseCounts(records=n_lines))
+        return RunningText(data, spans, records=n_lines)
 
 
 def _texts(data: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -165,9 +165,6 @@ class RecaseCounts:
         return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}"
 
 
-NO_COUNTS = RecaseCounts()
-
-
 class Reader(Protocol):
     """A file whose texts can be read. Constructed from its path and the options."""
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.io.alignments import OtherTexts, joined_texts
-from capfst.io.protocol import NO_COUNTS, Recase, RecaseCounts
+from capfst.io.protocol import Recase, RecaseCounts
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
@@ -146,7 +146,9 @@ class RunningText:
     spans: list[Span]  # of its running text, in the order of this text, without overlaps; then those of remarks
     copies: Sequence[Copy] = ()  # further spans, and those of `spans`, or of earlier copies; spans may be in both
     escape: Callable[[str, str], str] = _as_it_is  # the characters of a span, recased text → as it is written
-    counts: RecaseCounts = NO_COUNTS  # the records of the part: lines, objects or cues
+    records: int = 0  # of the part: lines, objects or cues
+    malformed: int = 0  # of these
+    extra_lines: int = 0  # of the running text, which are not lines of the texts
     times: Callable[[], Times] = dict  # of spans or cues
     are_cues: bool = False  # what the times are of: pauses between cues do not count
     others: Sequence[OtherTexts] = ()  # the other texts of each span, if the spans are translations
@@ -166,7 +168,8 @@ class RunningText:
         """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
         from 0. head: as in `Recase`."""
         recased, counts = recase(self.text, *joined_texts(self.others), head=head)
-        return self.written(recased), counts.at(lambda of_part: line + of_part) + self.counts
+        counts = counts.at(lambda of_part: line + of_part)
+        return self.written(recased), counts + RecaseCounts(self.records, self.malformed, -self.extra_lines)
 
     def place(self, offset: int) -> tuple[int, float | None]:
         """Return the line, from 0, and the time, in seconds, of a byte of the running text."""

@@ -108,6 +108,11 @@ class TextFile:
         """Return the error with its place. data, line: as in `Part`."""
         return CorpusError(f"{self.path}, line {line + data.count(chr(10), 0, error.offset)}: {error}")
 
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the running text of a file that is given in blocks of whole lines; CorpusError if it is not of the
+        format."""
+        raise NotImplementedError
+
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
         """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
@@ -138,7 +143,6 @@ class SpeechFile(TextFile):
         raise NotImplementedError
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        """Yield the running text of a file that is given in blocks; CorpusError if it is not of the format."""
         for part in self.cut(blocks):
             try:
                 running = self.running(part)

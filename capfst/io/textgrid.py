@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
 from capfst.io.text_file import Part, SpeechFile
 
@@ -41,7 +40,7 @@ class TextGrid(SpeechFile):
             if spans:
                 tier[0] = tier[0]._replace(before="\n")
             spans += tier
-        return RunningText(part.data, spans, copies, counts=RecaseCounts(records=sum(map(len, tiers))))
+        return RunningText(part.data, spans, copies, records=sum(map(len, tiers)))
 
 
 def _tiers(data: str) -> Iterator[list[Span]]:

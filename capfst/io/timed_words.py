@@ -13,7 +13,6 @@ from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
-from capfst.io.protocol import RecaseCounts
 from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
 from capfst.io.text_file import FormatError, Part, SpeechFile
 
@@ -67,7 +66,7 @@ class SpeechLines(SpeechFile):
                 f"not {self.title}, which has {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`.", end
             )
         times = partial(self.times, data)
-        return RunningText(data, apart_in_capitals(spans), counts=RecaseCounts(records=n_lines), times=times)
+        return RunningText(data, apart_in_capitals(spans), records=n_lines, times=times)
 
     @staticmethod
     def _add(spans: list[Span], line: re.Match[str], before: str) -> bool:

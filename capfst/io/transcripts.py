@@ -21,7 +21,7 @@ from typing import NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.json_paths import Step, as_text, steps
 from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
-from capfst.io.protocol import RecaseCounts, TextOptions
+from capfst.io.protocol import TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
 from capfst.io.text_file import Part, SpeechFile
 from capfst.text.facts import rows
@@ -203,8 +203,7 @@ class Transcript(JsonItems, SpeechFile):
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        counts = RecaseCounts(records=n_items)
-        return RunningText(data, spans, copies, escape, counts, partial(_times, [*views.values()]))
+        return RunningText(data, spans, copies, escape, n_items, times=partial(_times, [*views.values()]))
 
 
 def _letters(spans: list[Span]) -> str:
