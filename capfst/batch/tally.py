@@ -35,7 +35,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
         changed = sum(
             buf[start:end].tobytes() != out[out_start:out_end].tobytes()
             for start, end, out_start, out_end in zip(
-                words.starts.tolist(), words.ends.tolist(), recased.starts.tolist(), recased.ends.tolist(), strict=True
+                words.starts.tolist(), words.ends.tolist(), recased.starts.tolist(), recased.ends.tolist(), strict=False
             )
         )
     return RecaseCounts(lines=newlines, tokens=types.size - newlines, changed=changed, oov=oov)
