@@ -1,4 +1,4 @@
-"""Count what recasing did, in kernels: tokens, changed tokens, and out-of-vocabulary words.
+"""Count what recasing did: tokens, changed tokens, and out-of-vocabulary words.
 
 In: a text, its words, and the recased text. Out: `RecaseCounts`. The words have the same offsets in the recased text,
 unless a character and its other case differ in length (K, the Kelvin sign); then the recased text is also tokenized.
@@ -16,74 +16,39 @@ from capfst.casing.types import Words
 from capfst.context.channel import Style
 from capfst.io.alignments import Block
 from capfst.io.protocol import Recase, RecaseCounts
-from capfst.kernels import kernel
-from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.pipeline import is_blank
 from capfst.recaser import Recaser
 from capfst.repair import Repaired
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
-_SHIFTED = -1
 _STYLES = 64  # texts whose style is kept
-
-
-@kernel
-def _tally(
-    buf: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    token_types: U8Array,
-    n_forms: U32Array,
-    out: U8Array,
-    out_starts: I64Array,
-    out_ends: I64Array,
-) -> tuple[i64, i64, i64, i64]:
-    """Count newlines, tokens, changed tokens and OOV words.
-
-    Changed is _SHIFTED if the texts between the words differ, because the words of `out` do not have the offsets
-    `out_starts`.
-
-    buf, out: uint8[·], the text and the recased text. starts, ends, token_types, n_forms (numbers of surface forms):
-    [T], of the words of `buf`. out_starts, out_ends: [T], of the same words in `out`.
-    """
-    newlines = 0
-    changed = 0
-    oov = 0
-    last_end, out_last_end = 0, 0  # of the previous word
-    for t in range(token_types.size):
-        s, e, j = starts[t], ends[t], out_starts[t]
-        same = s - last_end == j - out_last_end
-        k = last_end
-        while same and k < s:
-            same = buf[k] == out[out_last_end + k - last_end]
-            k += 1
-        if not same:
-            return newlines, 0, _SHIFTED, 0
-        last_end, out_last_end = e, out_ends[t]
-        if token_types[t] == NEWLINE:
-            newlines += 1
-            continue
-        if n_forms[t] == 0 and (token_types[t] == WORD or token_types[t] == COMPOUND):
-            oov += 1
-        same = e - s == out_ends[t] - j
-        k = s
-        while same and k < e:
-            same = buf[k] == out[j + k - s]
-            k += 1
-        changed += not same
-    return newlines, token_types.size - newlines, changed, oov
 
 
 def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> RecaseCounts:
     """Count line ends, tokens, changed tokens and OOV words of a text and its recased form."""
-    original = (buf, words.starts, words.ends, words.token_types, words.n_forms)
-    newlines, tokens, changed, oov = 0, 0, _SHIFTED, 0
-    if buf.size == out.size:
-        newlines, tokens, changed, oov = _tally(*original, out, words.starts, words.ends)
-    if changed == _SHIFTED:
-        recased_words = recaser.pipeline.tokens(out)
-        newlines, tokens, changed, oov = _tally(*original, out, recased_words.starts, recased_words.ends)
-    return RecaseCounts(lines=int(newlines), tokens=int(tokens), changed=int(changed), oov=int(oov))
+    types = words.token_types
+    newlines = int(np.count_nonzero(types == NEWLINE))
+    oov = int(np.count_nonzero((words.n_forms == 0) & ((types == WORD) | (types == COMPOUND))))
+    changed = _changed(buf, words, out) if buf.size == out.size else None
+    if changed is None:
+        recased = recaser.pipeline.tokens(out)
+        changed = sum(
+            buf[start:end].tobytes() != out[out_start:out_end].tobytes()
+            for start, end, out_start, out_end in zip(
+                words.starts.tolist(), words.ends.tolist(), recased.starts.tolist(), recased.ends.tolist(), strict=False
+            )
+        )
+    return RecaseCounts(lines=newlines, tokens=types.size - newlines, changed=changed, oov=oov)
+
+
+def _changed(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8]) -> int | None:
+    """Return the number of words that differ in a text of the same size; None if they have other offsets there, so that
+    the texts between them differ."""
+    bytes_changed = np.flatnonzero(buf != out)
+    of_word = np.searchsorted(words.starts, bytes_changed, "right") - 1
+    if bytes_changed.size and (of_word[0] < 0 or (bytes_changed >= words.ends[of_word]).any()):
+        return None
+    return int(np.count_nonzero(np.diff(of_word, prepend=-1)))
 
 
 def counting(recaser: Recaser) -> Recase:

@@ -212,9 +212,6 @@ class Report:
     on: int = -1
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(FILTERS) + 1, np.int64))
 
-    def add(self, counts: npt.NDArray[np.int64]) -> None:
-        self.counts += counts
-
     @property
     def lines(self) -> int:
         return int(self.counts.sum())

@@ -208,13 +208,9 @@ class Interner:
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
         """Add the words and counts of another interner; return the ids here of its ids: uint32[its ids]."""
-        ids = self.ids_of(other)
+        ids = np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
         np.add.at(self.counts, ids, other.counts[: other.size + 1])
         return ids
-
-    def ids_of(self, other: Interner) -> npt.NDArray[np.uint32]:
-        """Return the ids here of another interner's ids, uint32[its ids]; add new words."""
-        return np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
 
     def _intern(
         self, buf: npt.NDArray[np.uint8], tokens: Tokens, begins: npt.NDArray[np.bool_], as_written: bool

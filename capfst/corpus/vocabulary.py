@@ -342,17 +342,13 @@ def _entries(lists: WordLists | None, label: Label) -> list[npt.NDArray[np.uint3
 
 def _frequencies(lists: WordLists | None, label: Label) -> list[Frequencies]:
     """Return the word lists with frequencies."""
-    parts: dict[int, list[Frequencies]] = {}
+    found = []
     for each in lists.streams if lists else ():
         if each.occurrences is not None:
             labels = label(each.stream)
             occurrences = each.occurrences[np.cumsum(labels == 0) - (labels == 0)]
-            part = Frequencies(each.language, labels[labels > 0], occurrences[labels > 0])
-            parts.setdefault(each.file, []).append(part)
-    return [
-        Frequencies(of_file[0].language, *(np.concatenate([part[i] for part in of_file]) for i in (1, 2)))
-        for of_file in parts.values()
-    ]
+            found.append(Frequencies(each.language, labels[labels > 0], occurrences[labels > 0]))
+    return found
 
 
 def _ends_sentences(

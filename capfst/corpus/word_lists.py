@@ -30,12 +30,11 @@ _COMPOUND = 2  # occurrences of a hyphenated word per entry: enough to keep it w
 
 
 class ListStream(NamedTuple):
-    """A part of a word list."""
+    """A word list."""
 
     language: int  # its index
     stream: npt.NDArray[np.uint32]
     occurrences: npt.NDArray[np.int64] | None  # of each line, if the list has them
-    file: int  # the number of its list
 
 
 class WordLists(NamedTuple):
@@ -68,29 +67,29 @@ def read_word_lists(
             else f"{files[0]}: has the language {of_files[0]}, but the corpus has none. Leave out the language."
         )
     lists = WordLists(Interner(rules), [])
-    for k, (file, language) in enumerate(zip(files, of_files or [""] * len(files), strict=True)):
+    for file, language in zip(files, of_files or [""] * len(files), strict=True):
         if language and language not in languages:
             raise CorpusError(f"{file}: the corpus has no text in its language, {language}. Leave it out, or add some.")
         number = sorted(set(languages)).index(language) if language else 0
-        for block in read_blocks([file], errors=errors, hash=hash):
-            entries, occurrences = _parted(block, file)
+        if text := b"".join(read_blocks([file], errors=errors, hash=hash)):
+            entries, occurrences = _parted(text, file)
             stream = _unbroken(lists.interner.block(entries, pretokenized))
-            lists.streams.append(ListStream(number, stream, occurrences, k))
+            lists.streams.append(ListStream(number, stream, occurrences))
     counts = lists.interner.counts
     counts[:, COMPOUNDS] *= _COMPOUND
     counts[:, LINE_ENDS] = counts[:, BREAKS] = 0  # the lines are not sentences
     return lists
 
 
-def _parted(block: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | None]:
-    """Return the entries in a block of whole lines, and how often each occurs; None if the list does not tell.
+def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | None]:
+    """Return the entries of a list, and how often each occurs; None if the list does not tell.
 
     Raises:
         CorpusError: the text after a tab is not a whole number, or is out of range.
     """
-    if b"\t" not in block:
-        return block, None
-    lines = [line.rpartition(b"\t") for line in block.splitlines()]
+    if b"\t" not in text:
+        return text, None
+    lines = [line.rpartition(b"\t") for line in text.splitlines()]
     try:
         numbers = [int(number) for _, _, number in lines]
     except ValueError as error:

@@ -16,21 +16,8 @@ from itertools import chain, tee
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate.compare import (
-    CAPITALS,
-    COLUMNS,
-    FOLD,
-    NAMES,
-    STRETCH,
-    WORD_DELETIONS,
-    WORD_INSERTIONS,
-    WORD_SUBSTITUTIONS,
-    WORDS,
-    LineCounts,
-    batches,
-    compare,
-    count_stretch,
-)
+from capfst.evaluate import compare
+from capfst.evaluate.compare import STRETCH, count_stretch
 from capfst.evaluate.edit_distance import code_points, column_of, least_cost
 from capfst.exceptions import CorpusError, quantity
 from capfst.kernels import allocating
@@ -46,8 +33,8 @@ def compare_aligned(
     hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
-    names: tuple[str, str] = NAMES,
-) -> Iterator[LineCounts]:
+    names: tuple[str, str] = compare.NAMES,
+) -> Iterator[compare.LineCounts]:
     """Yield the counts of all lines, as `compare.compare` does, for lines whose words may differ.
 
     `skip_first` leaves out the first word of each line in both texts.
@@ -56,11 +43,11 @@ def compare_aligned(
         CorpusError: a line has more than 262,144 words or is not UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    whole: list[LineCounts] = []
+    whole: list[compare.LineCounts] = []
 
     def in_common() -> Iterator[tuple[str, str]]:
         """Yield each line's words in common, in both casings; append the counts of the whole line to `whole`."""
-        for number, lines in enumerate(chain.from_iterable(batches(references, hypotheses, names)), 1):
+        for number, lines in enumerate(chain.from_iterable(compare.batches(references, hypotheses, names)), 1):
             ref, hyp = (_without_first(line.split()) if skip_first else line.split() for line in lines)
             for words, name in zip((ref, hyp), names, strict=True):
                 if len(words) > MOST_WORDS:
@@ -73,8 +60,8 @@ def compare_aligned(
             yield " ".join([ref[i] for i in pairs[:, 0]]), " ".join([hyp[j] for j in pairs[:, 1]])
 
     refs, hyps = tee(in_common())
-    for counts in compare((ref for ref, _ in refs), (hyp for _, hyp in hyps), in_vocabulary=in_vocabulary):
-        counts[:, CAPITALS:] = np.stack(whole)[:, CAPITALS:]
+    for counts in compare.compare((ref for ref, _ in refs), (hyp for _, hyp in hyps), in_vocabulary=in_vocabulary):
+        counts[:, compare.CAPITALS :] = np.stack(whole)[:, compare.CAPITALS :]
         whole.clear()
         yield counts
 
@@ -102,19 +89,19 @@ def _without_first(words: list[str]) -> list[str]:
 def _folded(word: str) -> str:
     """Return the word in lower case, folded as `compare` folds characters."""
     codes = code_points(word.replace(chr(DOTTED_CAPITAL_I), f"i{chr(DOT_ABOVE)}"))
-    return FOLD[codes].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return compare.FOLD[codes].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -> LineCounts:
+def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -> compare.LineCounts:
     """Return the counts of a line's words and capitals, and of their edits: int64[COLUMNS]."""
-    row = np.zeros(COLUMNS, np.int64)
+    row = np.zeros(compare.COLUMNS, np.int64)
     # In each gap before, between and after the words in common, as many words as possible are substitutions.
     bounds = np.concatenate([[[-1, -1]], pairs, [[len(ref), len(hyp)]]])
     substitutions = (np.diff(bounds, axis=0) - 1).min(axis=1).sum()
-    row[WORDS] = len(ref)
-    row[WORD_DELETIONS] = len(ref) - len(pairs) - substitutions
-    row[WORD_INSERTIONS] = len(hyp) - len(pairs) - substitutions
-    row[WORD_SUBSTITUTIONS] = substitutions
+    row[compare.WORDS] = len(ref)
+    row[compare.WORD_DELETIONS] = len(ref) - len(pairs) - substitutions
+    row[compare.WORD_INSERTIONS] = len(hyp) - len(pairs) - substitutions
+    row[compare.WORD_SUBSTITUTIONS] = substitutions
     stops = np.stack([np.cumsum([0, *map(len, words)])[bounds[1:, k]] for k, words in enumerate((ref, hyp))])
     count_capitals(code_points("".join(ref)), code_points("".join(hyp)), stops, INFO, row)
     return row

@@ -12,7 +12,7 @@ resamples whose difference is at least as far from the mean difference as the di
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +30,6 @@ from capfst.evaluate.score import (
 )
 
 CONFIDENCE = 95  # percent
-
-
-class Intervals(NamedTuple):
-    """Ends of confidence intervals, float64[hypotheses, measures] each."""
-
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -119,14 +112,13 @@ def compare_hypotheses(
     columns = len(empty.titles)
     resampled = measures(resample(lines, resamples, seed))[..., :columns]
     observed = measures(np.stack([counts.sum(0) for counts in lines]))[:, :columns]
-    return Comparison(
-        [str(hypothesis) for hypothesis in hypotheses],
-        scores,
-        *intervals(resampled),
-        p_values(resampled, observed),
-        resamples,
-        seed,
-    )
+    tail = (100 - CONFIDENCE) / 2
+    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
+    difference = resampled - resampled[:, :1]
+    as_far = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])
+    p = (1 + as_far.sum(axis=0)) / (1 + resamples)
+    p = np.where(np.isnan(difference.mean(axis=0) + observed), np.nan, p)
+    return Comparison([str(hypothesis) for hypothesis in hypotheses], scores, low, high, p, resamples, seed)
 
 
 def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDArray[np.float64]:
@@ -142,24 +134,3 @@ def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDAr
         times = np.bincount(random.integers(0, size, size), minlength=size)
         sums[k] = times.astype(np.float64) @ counts
     return sums.reshape(resamples, len(lines), COLUMNS)
-
-
-def intervals(resampled: npt.NDArray[np.float64]) -> Intervals:
-    """Return the confidence intervals; NaN if a resample has nothing to measure.
-
-    resampled: float64[resamples, hypotheses, measures], the measures of the resamples.
-    """
-    tail = (100 - CONFIDENCE) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
-    return Intervals(low, high)
-
-
-def p_values(resampled: npt.NDArray[np.float64], observed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the p-values of the differences from the first hypothesis, float64[hypotheses, measures].
-
-    resampled: as for `intervals`. observed: float64[hypotheses, measures], the measures of the whole text.
-    """
-    difference = resampled - resampled[:, :1]
-    as_far = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])
-    p = (1 + as_far.sum(axis=0)) / (1 + len(resampled))
-    return np.where(np.isnan(difference.mean(axis=0) + observed), np.nan, p)

@@ -61,7 +61,12 @@ def read_corpus(
     """Read and clean a corpus on the executors of a session, as `corpus.read.read_corpus` does."""
     context = session.sparkContext
     files = [file for source in sources for file in source.files]
-    parts = [(number, part) for number, source in enumerate(sources) for part in _parts(source.files, options)]
+    parts = [
+        (number, part)
+        for number, source in enumerate(sources)
+        for file in source.files
+        for part in _parts(file, options)
+    ]
     text = ReadCorpus(IdStreams(store, len(sources)), [Interner(language)])
     with ThreadPoolExecutor(1) as pool:
         # The digest needs one pass from the first line to the last, which takes longest: start it first.
@@ -82,14 +87,10 @@ def read_corpus(
     return text
 
 
-def _parts(files: Sequence[Path], options: TextOptions) -> list[Split]:
-    """Return the parts of files; a file has only one unless its lines can be read independently."""
-    parts = [splits(file, _PART) for file in files]
-    return [
-        part
-        for file, of_file in zip(files, parts, strict=True)
-        for part in (of_file if len(of_file) == 1 or lines_stand_alone(file, options) else [Split(file)])
-    ]
+def _parts(file: Path, options: TextOptions) -> list[Split]:
+    """Return the parts of a file; there is only one unless its lines can be read independently."""
+    parts = splits(file, _PART)
+    return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Split(file)]
 
 
 def _fail(file: Path, options: TextOptions, failed: str) -> None:

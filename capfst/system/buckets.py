@@ -58,6 +58,7 @@ class Store:
         self.held = 0  # bytes in memory now
         self._files: WeakSet[BinaryIO] = WeakSet()
         self._lock = threading.Lock()
+        self._moving = threading.Lock()  # held while the position in a file is used
 
     def hold(self, size: int) -> bool:
         """Reserve `size` bytes of memory; return whether they were available."""
@@ -74,7 +75,8 @@ class Store:
     @property
     def filed(self) -> int:
         """The bytes that open files take now."""
-        return sum(512 * getattr(os.fstat(file.fileno()), "st_blocks", 0) for file in self._files)
+        with self._lock:
+            return sum(512 * getattr(os.fstat(file.fileno()), "st_blocks", 0) for file in self._files)
 
     def open(self) -> BinaryIO:
         """Return a new file without a name."""
@@ -82,13 +84,14 @@ class Store:
 
         with self._failures("create a temporary file"):
             file: Any = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115  (the caller closes it)
-        self._files.add(file)
+        with self._lock:
+            self._files.add(file)
         return file
 
     def write(self, file: BinaryIO, records: npt.NDArray, offset: int) -> None:
         """Write records at an offset. Several threads may write and read."""
         data = _bytes(records)
-        with self._failures("write temporary data"), self._lock:
+        with self._failures("write temporary data"), self._moving:
             file.seek(offset)
             while data:
                 data = data[file.write(data) :]
@@ -96,7 +99,7 @@ class Store:
     def read(self, file: BinaryIO, records: npt.NDArray, offset: int) -> None:
         """Fill records from an offset."""
         data = _bytes(records)
-        with self._failures("read temporary data"), self._lock:
+        with self._failures("read temporary data"), self._moving:
             file.seek(offset)
             while data:
                 size = file.readinto(data)  # type: ignore[attr-defined]
