@@ -17,7 +17,6 @@ from capfst.kernels import copy_bytes, kernel
 from capfst.kernels.types import F64Array, I64Array, U8Array, U32Array, i64
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, canonical
-from capfst.text.unicode import INFO
 
 
 @kernel
@@ -41,10 +40,11 @@ def labels(buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: 
 
 
 @kernel
-def _lower_first(
+def lower_first(
     buf: U8Array, words: Words, unknown: i64, small: I64Array, costs: F64Array, info: U8Array, labels: U32Array
 ) -> None:
-    """Do the same as `lower_first`."""
+    """Replace, in place, the label of each capitalized first word of a line by that of its lowercase form, if the form
+    has none or costs more. small: of each word, by its first label, the lowercase form, or 0. costs: by label."""
     for i in range(labels.size):
         if words.n_forms[i] == 0 or not (i == 0 or words.token_types[i - 1] == NEWLINE):
             continue
@@ -52,19 +52,6 @@ def _lower_first(
         is_better = lower > 0 and (label == unknown or costs[lower] < costs[label])
         if is_better and shape_of(buf, words.starts[i], words.ends[i], info) == Shape.CAPITALIZED:
             labels[i] = lower
-
-
-def lower_first(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    unknown: int,
-    small: npt.NDArray[np.int64],
-    costs: npt.NDArray[np.float64],
-    labels: npt.NDArray[np.uint32],
-) -> None:
-    """Replace, in place, the label of each capitalized first word of a line by that of its lowercase form, if the form
-    has none or costs more. small: of each word, by its first label, the lowercase form, or 0. costs: by label."""
-    _lower_first(buf, words, unknown, small, costs, INFO, labels)
 
 
 @kernel

@@ -268,7 +268,7 @@ def find(
         if not _may_begin(words, begin, index):
             continue
         end, key, run_end, of_fixed, of_weighted, fixed_stop, weighted_stop = begin, u64(0), 0, -1, -1, 0, 0
-        while end <= last and words.token_types[end] != NEWLINE:
+        while end <= last and words.token_types[end] != NEWLINE and run_end <= index.longest:
             if words.ends[end] - words.starts[end] > GROWTH * index.longest:
                 break
             before = run_end

@@ -6,8 +6,6 @@ words anew, and which words they are.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,25 +14,16 @@ from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.casing.written import SHAPE, written_shapes
 from capfst.fst.symbols import Symbols
-from capfst.kernels.types import BoolArray, U8Array
 
 _I, _APOSTROPHE = ord("I"), ord("'")
 
 
-class StartsOnly(NamedTuple):
-    """What `surface.write` needs: a path, and for each of the n words its shape, and whether it changes."""
-
-    path: LabelPath
-    shapes: U8Array
-    gets_capital: BoolArray
-    may_change: BoolArray
-
-
 def starts_only(
     buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> StartsOnly:
+) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return how to write only the first words of sentences, if they are in lower case, and the word I (I'm, I'll),
-    where it is on the path."""
+    where it is on the path: the path, and for each of the n words its shape, and whether it gets a capital, and whether
+    it may change at all."""
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
     is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
     is_small = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
@@ -44,4 +33,4 @@ def starts_only(
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
     labels = np.where(first, words.first_labels, path.labels)
     shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return StartsOnly(path._replace(labels=labels), shapes, first, first | (is_i & is_small))
+    return path._replace(labels=labels), shapes, first, first | (is_i & is_small)

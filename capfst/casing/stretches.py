@@ -18,9 +18,8 @@ from capfst.casing.shapes import Shape
 from capfst.casing.types import Words
 from capfst.casing.written import HAS_SMALL, SHAPE, written_shapes
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
-from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE
-from capfst.text.unicode import ascii_set, is_in
+from capfst.kernels.types import F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
+from capfst.text.tokenizer import MARKS, NEWLINE
 
 KEPT, NO_MARKS_SMALL, NO_MARKS_CAPITALS, SMALL, CAPITALS = range(5)
 """States: nothing is lost; the marks are, and all is in small letters or in capitals; or only the case is lost."""
@@ -59,7 +58,7 @@ def _tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
 
 
 _CASE, _MARKS = _tables()
-_INSERTABLE = ascii_set(",.?!;:")
+_INSERTABLE = np.frombuffer(b",.?!;:", np.uint8)
 
 
 class Observed(NamedTuple):
@@ -69,30 +68,6 @@ class Observed(NamedTuple):
     written: U8Array  # [n]: the Shape in which it is written, _ONE or CASELESS
     modelled: U8Array  # [n]: LOWER, CAPITALIZED or UPPER, as the model writes it
     marks: U8Array  # [n]: _NOT_FOLLOWED, _FOLLOWED or _INSERTED
-
-
-@kernel
-def _observe(
-    buf: U8Array, words: Words, shapes: U8Array, inserted: BoolArray, at: I64Array, written: U8Array, marks: U8Array
-) -> i64:
-    """Fill `at`, `written` and `marks` as in Observed; return n. inserted: bool[bytes], of the marks by the model."""
-    n = 0
-    for i in range(words.starts.size):
-        start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
-        if token_type == MARKS:
-            for k in range(start if n > 0 and words.token_types[at[n - 1]] != NEWLINE else end, end):
-                if inserted[k]:
-                    marks[n - 1] = _INSERTED
-                elif is_in(buf[k], _INSERTABLE) and marks[n - 1] == _NOT_FOLLOWED:
-                    marks[n - 1] = _FOLLOWED
-            continue
-        shape = shapes[i] & SHAPE if token_type <= COMPOUND else i64(Shape.CASELESS.value)
-        is_one = shape == Shape.CAPITALIZED and shapes[i] & HAS_SMALL == 0
-        at[n], written[n], marks[n] = i, _ONE if is_one else shape, _NOT_FOLLOWED
-        if shape == Shape.CASELESS:
-            written[n] = CASELESS
-        n += 1
-    return n
 
 
 def observe(
@@ -109,13 +84,25 @@ def observe(
         inserted: bool[bytes], whether the byte is such a mark.
         modelled: uint8[words], the Shape in which the model writes each word.
     """
-    n = len(words.starts)
-    at, written, marks = np.empty(n, np.int64), np.empty(n, np.uint8), np.empty(n, np.uint8)
-    n = _observe(buf, words, written_shapes(buf, words, pretokenized), inserted, at, written, marks)
-    of_model = modelled[at[:n]]
+    at = np.flatnonzero(words.token_types != MARKS)
+    shapes, of_model = written_shapes(buf, words, pretokenized)[at], modelled[at]
+    written = shapes & np.uint8(SHAPE)
+    is_caseless = written == Shape.CASELESS
+    written[(written == Shape.CAPITALIZED) & (shapes & HAS_SMALL == 0)] = _ONE
+    written[is_caseless] = CASELESS
     of_model[of_model == Shape.MIXED] = Shape.CAPITALIZED
     of_model[of_model == Shape.CASELESS] = Shape.LOWER
-    return Observed(at[:n], written[:n], of_model, marks[:n])
+
+    places = np.flatnonzero(inserted | np.isin(buf, _INSERTABLE))
+    token = np.searchsorted(words.starts, places, "right") - 1
+    before = np.searchsorted(at, token) - 1
+    follows = (words.token_types[token] == MARKS) & (places < words.ends[token]) & (before >= 0)
+    places, before = places[follows], before[follows]
+    marks = np.full(len(at), _NOT_FOLLOWED, np.uint8)
+    marks[before] = _FOLLOWED
+    marks[before[inserted[places]]] = _INSERTED
+    marks[words.token_types[at] == NEWLINE] = _NOT_FOLLOWED
+    return Observed(at, written, of_model, marks)
 
 
 @inner

@@ -197,31 +197,18 @@ def _find_changing(
 
 
 @inner
-def _compare(part: u64, form: u64, mask: u64) -> tuple[u64, u64]:
-    """Return the bits of the mask in which eight bytes of a token and a form differ, and those of them that are not the
-    case of a letter."""
-    changes = (part ^ form) & mask
-    letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
-    return changes, changes & ~(letters >> u64(2))
-
-
-@inner
-def _changes(text: U8Array, start: i64, end: i64, data: U8Array, form: i64) -> tuple[bool, bool]:
-    """Return whether text[start:end] and data[form : form + end − start] differ, and whether they differ in more than
-    the case of ASCII letters."""
+def _put_cased(text: U8Array, start: i64, end: i64, data: U8Array, form: i64, out: U8Array, j: i64) -> i64:
+    """Write a form of as many bytes as text[start:end], if it differs only in the case of letters of ASCII, at out[j:],
+    and up to 7 more bytes. Return the offset after it; −1 if it differs more, or at the end of either text."""
     if max(end - text.size, form + (end - start) - data.size) > -8:
-        return True, True  # do not read after the end
-    every = ~u64(0)
-    left = end - start
-    changes, others = u64(0), u64(0)
-    while left > 8:
-        more = _compare(get_eight(text, end - left), get_eight(data, form), every)
-        changes |= more[0]
-        others |= more[1]
-        form += 8
-        left -= 8
-    more = _compare(get_eight(text, end - left), get_eight(data, form), every >> u64(64 - 8 * left))
-    return changes | more[0] != u64(0), others | more[1] != u64(0)
+        return -1
+    for i in range(start, end, 8):
+        part, of_form = get_eight(text, i), get_eight(data, form + i - start)
+        letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
+        if (part ^ of_form) & ~(letters >> u64(2)) & ~u64(0) >> u64(max(0, 64 - 8 * (end - i))) != u64(0):
+            return -1
+        put_eight(out, j + i - start, of_form)
+    return j + end - start
 
 
 @inner
@@ -327,23 +314,16 @@ def _write(
         is_first = first.size > 0 and first[i]
         is_dotted = dotted.size > 0 and dotted[i] and not is_roman(buf, start, end)
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
+        j, n_copied, after = _copy(buf, n_copied, start, out, j), end, -1
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
             if by_letter and not is_first and not is_dotted and not (spelling.respells and label != 0):
-                j, n_copied = _copy(buf, n_copied, start, out, j), start
                 after = _put_spelled(buf, start, end, shapes[i], lowering, out, j)
-                if after >= 0:
-                    j, n_copied = after, end
-                    continue
         elif form_end - form == end - start and label != 0 and not is_first and not is_dotted:
-            is_changed, in_more_than_case = _changes(buf, start, end, data, form)
-            if not is_changed:
-                continue
-            if not in_more_than_case:  # digits and apostrophes are the same
-                j = _copy(data, form, form_end, out, _copy(buf, n_copied, start, out, j))
-                n_copied = end
-                continue
-        j = _copy(buf, n_copied, start, out, j)
+            after = _put_cased(buf, start, end, data, form, out, j)
+        if after >= 0:
+            j = after
+            continue
         word = written = j
         if is_spelled:
             if shapes[i] == Shape.MIXED and is_copied:
@@ -363,7 +343,6 @@ def _write(
             j = _copy(data, form, form_end, out, j)
         else:
             j = _copy_form(buf, start, end, data, form, form_end, out, j)
-        n_copied = end
         if is_first:
             while pretokenized and word < j and opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]

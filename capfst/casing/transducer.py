@@ -252,9 +252,10 @@ class Transducer:
         self._of_thread = threading.local()
 
     @cached
-    def bits(self) -> npt.NDArray[np.uint8]:
-        """What each word may be among glued ones, as from `glue`."""
-        return np.zeros(len(self.symbols) + 1, np.uint8) if self._glue is None else self._glue()
+    def _bits(self) -> npt.NDArray[np.uint8]:
+        """What each word may be among glued ones."""
+        assert self._glue is not None
+        return self._glue()
 
     @cached
     def stripping(self) -> Lowering:
@@ -267,7 +268,7 @@ class Transducer:
         if not candidates.size or self._glue is None:
             return words
         parts = self._match(np.frombuffer(spread(buf, words, candidates), np.uint8))[0]
-        return separate(words, candidates, parts, self.bits)
+        return separate(words, candidates, parts, self._bits)
 
     def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, npt.NDArray[np.int64]]:
         """Return the words, and the indices of those that may be glued."""

@@ -26,6 +26,7 @@ from capfst.lm.query import LanguageModel
 from capfst.search.boundaries import Boundaries
 from capfst.text.abbreviations import listed, of_languages
 from capfst.text.given import read
+from capfst.text.unicode import INFO
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Forms
@@ -143,7 +144,7 @@ class LoadedModel:
         """
         labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown)
         if as_learned and self.model.symbols.language.restored == "case":
-            encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, labels)
+            encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, INFO, labels)
         return labels
 
     @cached

@@ -113,6 +113,13 @@ def test_a_listed_word_keeps_its_case_at_the_start_of_a_sentence(recaser: capfst
     assert recaser(text, words=names, sentence_case=True) == expected
 
 
+def test_entries_whose_lowercase_has_another_size(small: capfst.Recaser) -> None:
+    words = {"İç-Hat İş": None, "Ⱥ Zig - Zag": None}
+    for space in (" ", "  ", "\t"):
+        assert small(f"i̇ç-hat{space}i̇ş", words=words) == f"İç-Hat{space}İş"
+        assert small(f"ⱥ{space}ZIG-zag zig", words=words).startswith(f"Ⱥ{space}Zig-Zag zig")
+
+
 def test_a_form_of_the_model_is_read_by_the_lm(small: capfst.Recaser) -> None:
     """A path with a listed form costs what it costs without the list."""
     for form in ("US", "us", "Us"):
