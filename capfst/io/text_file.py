@@ -95,12 +95,12 @@ class TextFile:
             except FormatError as error:
                 raise self._located(error, data, line) from error
             end = ends[-1] if ends else 0
+            held, n_held = [data[end:]], len(data) - end
+            wanted = least if end else 2 * n_held
             if end:
                 yield Part(data[:end], line, ends)
                 line += data.count("\n", 0, end)
                 is_first = False
-            held, n_held = [data[end:]], len(data) - end
-            wanted = least if end else 2 * n_held
             if n_held > self.most:
                 raise CorpusError(f"{self.path}, line {line}: {self.too_long.format(self.most >> 20)}")
 
