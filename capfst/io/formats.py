@@ -85,8 +85,7 @@ def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = 
         remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
     """
     options, path = TextOptions(field=fields, remarks=remarks), Path(name)
-    made: TextFile = _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
-    return made
+    return _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
 
 
 def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bool:
@@ -110,15 +109,13 @@ def can_train(name: str, options: TextOptions) -> bool:
 
 def format_of(path: Path, options: BatchOptions) -> Format:
     """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
-    made: Format = _file(path, options, [*FORMATS, *MARKUPS])
-    return made
+    return _file(path, options, [*FORMATS, *MARKUPS])
 
 
 def reader_of(path: Path, options: TextOptions) -> Reader:
     """Return the reader of a file; CorpusError if files with its suffix cannot be read, OptionError if the options do
     not select the text of its records."""
-    made: Reader = _file(path, options, [*FORMATS, ".xml"])
-    return made
+    return _file(path, options, [*FORMATS, ".xml"])
 
 
 def _file(path: Path, options: TextOptions, suffixes: Collection[str]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,8 +69,6 @@ class LineFormat(TextFile):
     """Characters of a text that are recased at once, to bound the additional memory."""
     least_lines: ClassVar[int] = 1
     """The number of lines of a record without a line end."""
-    record_is_document: ClassVar[bool] = True
-    """Whether, without a document key, each record is a document."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -96,11 +94,6 @@ class LineFormat(TextFile):
 
     def begin(self, header: str) -> None:
         """Read the file's first record, before any other."""
-
-    def begin_all(self, header: str) -> None:
-        """Call `begin` for all texts of a record."""
-        for file_format in (self, *self.others, *([self.document] if self.document else [])):
-            file_format.begin(header)
 
     def names(self, data: str) -> list[str]:
         """Return the names of a record's parts (fields or columns). data: the file's beginning, with its first
@@ -148,7 +141,9 @@ class LineFormat(TextFile):
         part ends with it."""
         ends = self.record_ends(data, is_first, is_last)
         if is_first and ends:
-            self.begin_all(data[: ends[0]].encode(errors="surrogateescape").decode(errors="replace"))
+            header = data[: ends[0]].encode(errors="surrogateescape").decode(errors="replace")
+            for file_format in (self, *self.others, *([self.document] if self.document else [])):
+                file_format.begin(header)
         n = len(ends)
         if self.document and not is_last:
             bounds = [0, *ends]
@@ -224,8 +219,7 @@ class LineFormat(TextFile):
                     yield self.unescape(record.text[position])
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
-        for part in self.cut(blocks):
-            yield from self.running(part)
+        return chain.from_iterable(map(self.running, self.cut(blocks)))
 
     def recased(self, part: Part, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
         output, counts, first = [], RecaseCounts(), part.line - 1
@@ -243,7 +237,7 @@ class LineFormat(TextFile):
         spans: list[Span] = []
         others: list[OtherTexts] = []  # of the spans
         hidden: dict[str, npt.NDArray[np.uint8]] = {}  # by what is written
-        separates, hides = self.by_document and self.record_is_document, self.markup != NONE
+        hides = self.markup != NONE
         key_before: str | None = None
         size = n_records = n_malformed = n_extra = 0  # n_extra: lines of the running text that are not lines of texts
 
@@ -263,7 +257,7 @@ class LineFormat(TextFile):
             if is_malformed and self.on_error == "drop":
                 continue
             before = "\n"
-            if separates and found and (key is None or key != key_before):
+            if self.by_document and found and (key is None or key != key_before):
                 before = "\n\n"
                 n_extra += 1
             key_before = key if found else key_before

@@ -36,7 +36,7 @@ class TextBlock(NamedTuple):
 
 
 class PlainText(LineFormat):
-    record_is_document = False  # blank lines separate documents
+    """Lines, of which blank ones separate documents."""
 
     def __init__(self, path: Path, options: TextOptions, markup: str = NONE) -> None:
         super().__init__(path, options)

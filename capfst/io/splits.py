@@ -16,6 +16,7 @@ from typing import NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import PIECE, ended_lines, read_blocks, valid
 from capfst.io.compression import HEAD, compression_of
+from capfst.io.files import failure_of
 from capfst.options import Errors
 
 
@@ -33,9 +34,7 @@ def _failures(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CorpusError(
-            f"{file}: cannot read: {error.strerror or error}. Check the path and its permissions."
-        ) from error
+        raise failure_of(file, error) from error
 
 
 def splits(file: Path, size: int) -> list[Split]:
