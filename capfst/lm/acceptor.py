@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE, ArcArray, StateArray
 from capfst.kernels import kernel
-from capfst.kernels.types import F64Array, U32Array
+from capfst.kernels.types import F64Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.levels import Level, cost
 
@@ -55,10 +55,20 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:
 
 @kernel
 def _fill(
-    word: U32Array, prefix: U32Array, cost: F64Array, target: U32Array, states: StateArray, arcs: ArcArray
-) -> None:
-    """Add n-grams to the states of their prefixes, sorted by word within each prefix. `narcs` of a state is its number
-    of arcs so far, and is increased."""
+    backoff: F64Array, backoff_state: U32Array, word: U32Strided, prefix: U32Array, cost: F64Array, target: U32Array,
+    states: StateArray, arcs: ArcArray,
+) -> None:  # fmt: skip
+    """Fill the states and arcs, which are 0, of `_chunk`."""
+    for i in range(len(word)):
+        states[prefix[i]].narcs += word[i] != 0
+    pos = 0
+    for k in range(len(states)):
+        state, arc = states[k], arcs[pos]
+        state.pos, state.final = pos, np.inf
+        state.niepsilons = state.noepsilons = 1
+        arc.weight, arc.nextstate = backoff[k], backoff_state[k]
+        pos += 1 + i64(state.narcs)
+        state.narcs = 1
     for i in range(len(word)):
         state = states[prefix[i]]
         if word[i] == 0:
@@ -66,29 +76,19 @@ def _fill(
             continue
         arc = arcs[state.pos + state.narcs]
         state.narcs += 1
-        arc.ilabel = word[i]
-        arc.olabel = word[i]
+        arc.ilabel = arc.olabel = word[i]
         arc.weight = cost[i]
         arc.nextstate = target[i]
 
 
 def _chunk(
-    backoff: npt.NDArray,
-    backoff_state: npt.NDArray,
-    word: npt.NDArray,
-    prefix: npt.NDArray,
-    cost: npt.NDArray,
+    backoff: npt.NDArray, backoff_state: npt.NDArray, word: npt.NDArray, prefix: npt.NDArray, cost: npt.NDArray,
     target: npt.NDArray,
-) -> Chunk:
+) -> Chunk:  # fmt: skip
     """Return states, numbered from 0 on, with their arcs, given the backoff cost of each and the state that this leads
     to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
-    sizes = 1 + np.bincount(prefix[word != 0], minlength=len(backoff))
-    states, arcs = np.zeros(len(backoff), STATE), np.zeros(int(sizes.sum()), ARC)
-    states["pos"] = np.cumsum(sizes) - sizes
-    states["narcs"] = states["niepsilons"] = states["noepsilons"] = 1
-    states["final"] = np.inf
-    arcs["weight"][states["pos"]], arcs["nextstate"][states["pos"]] = backoff, backoff_state
-    _fill(word, prefix, cost, target, states, arcs)
+    states, arcs = np.zeros(len(backoff), STATE), np.zeros(len(backoff) + np.count_nonzero(word), ARC)
+    _fill(backoff, backoff_state, word, prefix, cost, target, states, arcs)
     return Chunk(0, states, 0, arcs)
 
 
@@ -176,14 +176,14 @@ def unpruned(estimator: Estimator) -> Acceptor:
         return _chunk(
             cost(contexts.gamma),
             state(n - 2, contexts.suffix),
-            grams[:, WORD].copy(),
+            grams[:, WORD],
             np.repeat(np.arange(len(contexts.node), dtype=np.uint32), contexts.size),
             cost(contexts.prob[:, PROB]),
             state(n - 1, grams[:, SUFFIX]) if n == order else state(n, grams[:, NODE]),
         )
 
     def chunks() -> Iterator[Chunk]:
-        yield root(cost(estimator.unigrams.prob), of_label if order > 1 else np.zeros_like(of_label))
+        yield root(cost(estimator.unigrams), of_label if order > 1 else np.zeros_like(of_label))
         yield from estimator.contexts(compiled)
 
     ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]

@@ -163,7 +163,6 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
 
 
 def _header(reader: _Reader) -> list[int]:
-    """Read the number of n-grams per order."""
     while (line := reader.next()) not in (b"\\data\\", UTF8_MARK + b"\\data\\"):  # editors add a mark
         if line is None:
             reader.fail(reader.line, "there is no \\data\\ line, so this is not an ARPA model")
@@ -188,7 +187,6 @@ def _header(reader: _Reader) -> list[int]:
 
 
 def _section(reader: _Reader, mark: bytes) -> None:
-    """Read the line that begins a section."""
     line = reader.next()
     if line is None:
         reader.fail(reader.line, f"the file ends before {mark.decode()}; it is truncated")
