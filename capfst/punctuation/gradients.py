@@ -178,7 +178,6 @@ class Stretch:
         self._memory = np.empty(_in_tiles(n + 1) * width, np.float32)  # new memory for each stretch is slow
 
     def _dense(self, x: F32, layer: net.Dense) -> F32:
-        """Return x · weights + bias."""
         result = np.tile(layer.bias, (len(x), 1))
         _add_product(x.ravel(), x.shape[1], 1, layer.weights, self._sums, result)
         return result
@@ -192,7 +191,6 @@ class Stretch:
         below += of_x
 
     def _products(self, embedded: F32, layer: net.Dense) -> tuple[F32, F32]:
-        """Return the weights of each place, and memory for the products of the words with these."""
         weights = layer.weights.reshape(-1, net.EMBEDDING, layer.weights.shape[1])
         shape = len(weights), len(embedded), weights.shape[2]
         return weights, self._memory[: shape[0] * shape[1] * shape[2]].reshape(shape)
