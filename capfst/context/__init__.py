@@ -20,7 +20,7 @@ The modules, in the order of the data:
   that the corpus lacks), `rare_words` (facts about words that the LM lacks);
 * the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions), `network`;
 * training: `sample` (which sentences to learn from) → `learn` (tables), `learn_network` → `context_model` (a part of
-  cap.fst); `train` runs these steps, `transfer` moves a context model to another vocabulary, and `adapt` brings it up
+  cap.fst); `train` runs these steps, and `adapt` moves a context model to another vocabulary and brings it up
   to date with other text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
   → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the

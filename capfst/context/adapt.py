@@ -1,7 +1,11 @@
-"""Bring a context model up to date with other text: evidence of its words, and weights that are learned on.
+"""Move a context model to a model with other symbols, and bring it up to date with other text.
 
-In: a context model, for the symbols of the model that it becomes part of (transfer.py), and counts of shapes, from a
-corpus or from other models. Out: the context model with the evidence of both.
+In: a context model, and a symbol table: of a mixture, or of a restricted vocabulary. Out: the context model for the
+model with these symbols. What was known and learned of a lowercase word stays. Of words that the symbols lack, the
+evidence stays (rare_words.py); words that the context model does not know remain unseen to it.
+
+In: this context model, and counts of shapes, from a corpus or from other models. Out: the context model with the
+evidence of both, and with weights that are learned on.
 
 * Evidence: the file keeps the shape evidence of a word and, in its `unseen_penalty`, the number of its occurrences.
   From these follow counts, to which other counts are added. The counts of a model weigh at most MOST_COUNTED
@@ -18,20 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context import sample
-from capfst.context.context_model import (
-    LEAST_PENALTY,
-    MAX_WEIGHT,
-    WORD_RECORD,
-    Context,
-    fill_evidence,
-    sum_word_scores,
-    unpacked,
-)
-from capfst.context.learn import Base, Tables, learn
-from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, hash_words, shape_counts, word_marks
-from capfst.context.train import count_by_language, learn_in_turn, raise_listed
-from capfst.corpus.labels import LabeledCorpus, names
+from capfst.context import context_model as cm
+from capfst.context import lexicon as lx
+from capfst.context.classes import RARE
+from capfst.context.learn import Tables
+from capfst.context.learn_network import NOT_LEARNED
+from capfst.context.network import ending_embeddings
+from capfst.context.rare_words import RareWords, find_rare
+from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
+from capfst.corpus.labels import LabeledCorpus
+from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.system.progress import Progress
 
@@ -40,9 +40,68 @@ MOST_COUNTED = 150
 ADAPTED_SUM = 3.0
 """AdaGrad's sums begin with this in weights that are learned on: more than INITIAL_SUM, so that they change less."""
 
-_NO_LISTS = np.empty((0, 0), np.uint8)
 _FRACTIONS = np.array([1, 0.99, 0.94, 0.8, 0.55])  # of the most frequent shape, by impurity
 _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by frequency
+
+
+def transferred(
+    context: cm.Context,
+    old: npt.NDArray[np.int32],
+    symbols: Symbols,
+    starts: npt.NDArray[np.int32],
+    shapes: npt.NDArray[np.uint8] | None = None,
+) -> cm.Context:
+    """Return the context model for other symbols, whose words' first labels are `starts`.
+
+    old: the first labels of these words in the model of `context`, int32[words]; 0 for words that it lacks. shapes:
+    what is decided on, by label, as for train.fit.
+    """
+    rare = context.rare
+    if shapes is None:
+        shapes = lx.label_shapes(symbols, starts)
+        rare = rare if rare.evidence.size else _left_out(context, old)  # mixtures, which may have some, leave out none
+    first, known = starts[:-1], old > 0
+    hashes, evidence = lx.hash_words(symbols, starts), np.empty(len(first), np.uint8)
+    find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
+    words = np.zeros(len(symbols), cm.WORD_RECORD)
+    words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
+    words["unseen_penalty"][first], words["shape_evidence"][first] = cm.LEAST_PENALTY, evidence
+    words["embedding"][first] = ending_embeddings(hashes[:, lx.SUFFIX + 1])
+    words["scores"][first] = scores_of(context, hashes, evidence)
+    words["lower_class"][first] = words["cased_class"][first] = RARE
+    words["one_letter"][first] = hashes[:, lx.SUFFIX + 1] == 0
+    of_languages = np.zeros((len(symbols), context.n_languages), np.uint8)
+    of_languages[first] = evidence[:, None]  # of a rare word, only that of all languages is known
+    words[first[known]] = context.words[old[known]]
+    of_languages[first[known]] = context.language_evidence[old[known]]
+    evidence = words["shape_evidence"][first]
+    evidence[evidence == lx.NO_CASE] = lx.UNSEEN
+    evidence[shapes[first] == Shape.CASELESS] = lx.NO_CASE
+    words["shape_evidence"][first] = evidence
+    log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
+    log_odds[first[known]] = context.language_log_odds[old[known]]
+    return context._replace(
+        words=words, shapes=shapes, language_log_odds=log_odds, language_evidence=of_languages, rare=rare
+    )
+
+
+def _left_out(context: cm.Context, kept: npt.NDArray[np.int32]) -> RareWords:
+    evidence = context.words["shape_evidence"].copy()
+    evidence[kept] = lx.UNSEEN
+    rest = (evidence != lx.UNSEEN) & (evidence < lx.BEGIN)
+    return RareWords.of(context.words["word_hash"][rest], evidence[rest])
+
+
+def labels_of(known: Symbols, symbols: Symbols) -> npt.NDArray[np.int64]:
+    """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
+    labels = {known.utf8(label): label for label in range(len(known))}
+    return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
+
+
+def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
+    labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
+    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)
 
 
 class Counts(NamedTuple):
@@ -53,12 +112,12 @@ class Counts(NamedTuple):
     languages: npt.NDArray[np.int32]  # [languages, words, N_SHAPES]; [0, words, N_SHAPES] if none are distinguished
 
 
-def counts_of(context: Context, first: npt.NDArray[np.int32]) -> Counts:
+def counts_of(context: cm.Context, first: npt.NDArray[np.int32]) -> Counts:
     """Return the counts in a context model of the words with these first labels, of which 0 is a word that it lacks."""
     records = context.words[first]
     evidence = records["shape_evidence"]
-    totals = np.rint(np.expm1(np.minimum(records["unseen_penalty"] - LEAST_PENALTY, 40).astype(np.float64)))
-    totals[(evidence == UNSEEN) | (evidence >= LISTED)] = 0
+    totals = np.rint(np.expm1(np.minimum(records["unseen_penalty"] - cm.LEAST_PENALTY, 40).astype(np.float64)))
+    totals[(evidence == lx.UNSEEN) | (evidence >= lx.LISTED)] = 0
     of_languages = context.language_evidence[first].T
     shapes = _counts(evidence, totals)
     languages = [_counts(row, _FREQUENCIES[(row.astype(np.int64) - 1) % 6]) for row in of_languages]
@@ -67,7 +126,7 @@ def counts_of(context: Context, first: npt.NDArray[np.int32]) -> Counts:
 
 def _counts(evidence: npt.NDArray[np.uint8], totals: npt.NDArray) -> npt.NDArray[np.int64]:
     """Return int64[n, N_SHAPES]: counts that have this shape evidence, up to MOST_COUNTED of these totals."""
-    seen = (evidence > UNSEEN) & (evidence < LISTED)
+    seen = (evidence > lx.UNSEEN) & (evidence < lx.LISTED)
     code = np.where(seen, evidence, 1).astype(np.int64) - 1
     best, impurity = np.minimum(code // 30, N_SHAPES - 1), code // 6 % 5  # any byte is legal in a file
     n = np.where(seen, np.clip(totals, 1, MOST_COUNTED), 0).astype(np.int64)
@@ -91,7 +150,7 @@ def added(one: Counts, other: Counts) -> Counts:
     return Counts(one.shapes + other.shapes, one.totals + other.totals, languages)
 
 
-def with_counts(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], more: Counts) -> Context:
+def with_counts(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], more: Counts) -> cm.Context:
     """Return the context model with more counts of some words. Its weights stay; words that it had not seen get those
     that seen words have.
 
@@ -101,111 +160,93 @@ def with_counts(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32
     known = counts_of(context, first)
     context = _with_evidence(context, starts, added(known, more), more)
     unseen = (known.totals == 0) & (more.totals > 0)
-    evidence = np.where(unseen, context.words["shape_evidence"][first], np.uint8(UNSEEN))
-    context.words["scores"][first[unseen]] = scores_of(context, hash_words(symbols, starts), evidence)[unseen]
+    evidence = np.where(unseen, context.words["shape_evidence"][first], np.uint8(lx.UNSEEN))
+    context.words["scores"][first[unseen]] = scores_of(context, lx.hash_words(symbols, starts), evidence)[unseen]
     return context
 
 
 def scores_of(
-    context: Context, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]
+    context: cm.Context, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.int16]:
     """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
     the file."""
-    weights, owners = unpacked(context.stage1)
+    weights, owners = cm.unpacked(context.stage1)
     scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-    sum_word_scores(hashes, evidence, weights, owners, scores)
+    cm.sum_word_scores(hashes, evidence, weights, owners, scores)
     return scores
 
 
-def _with_evidence(context: Context, starts: npt.NDArray[np.int32], counts: Counts, more: Counts) -> Context:
+def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: Counts, more: Counts) -> cm.Context:
     """Return a copy with the evidence of `counts` for the words that have `more`."""
     first = starts[:-1]
     changed = (more.totals > 0) & (context.shapes[first] != Shape.CASELESS)
-    words, language_evidence = np.zeros(len(context.words), WORD_RECORD), context.language_evidence.copy()
+    words, language_evidence = np.zeros(len(context.words), cm.WORD_RECORD), context.language_evidence.copy()
     words[:] = context.words  # a copy would have any bytes between the fields
-    evidence = np.zeros((len(words), 1), np.uint8)
-    fill_evidence(starts, counts.shapes[None].astype(np.int32), _NO_LISTS, evidence)
     labels = first[changed]
-    words["shape_evidence"][labels] = evidence[labels, 0]
-    words["unseen_penalty"][labels] = LEAST_PENALTY + np.log1p(counts.totals[changed])
+    words["shape_evidence"][labels] = lx.word_evidence(counts.shapes)[changed]
+    words["unseen_penalty"][labels] = cm.LEAST_PENALTY + np.log1p(counts.totals[changed])
     if len(more.languages) == context.n_languages:
-        of_languages = np.zeros_like(language_evidence)
-        fill_evidence(starts, counts.languages, _NO_LISTS, of_languages)
         for language, of_words in enumerate(more.languages):
-            labels = first[changed & (of_words.sum(1) > 0)]
-            language_evidence[labels, language] = of_languages[labels, language]
+            seen = changed & (of_words.sum(1) > 0)
+            language_evidence[first[seen], language] = lx.word_evidence(counts.languages[language])[seen]
     return context._replace(words=words, language_evidence=language_evidence)
 
 
-class Text(NamedTuple):
-    """A labeled corpus to learn on from."""
-
-    corpus: LabeledCorpus
-    labels: npt.NDArray[np.int64]  # by label of the corpus: the label in the adapted model
-    languages: npt.NDArray[np.int64]  # the language of each source, as the model numbers them; 0 if it has only one
-    word_lists: list[npt.NDArray[np.uint32]]  # as for train.fit, by language
-    unknown: int  # the label of `<unk>` in the corpus
-    most: int  # labels to learn from at most
-
-
-def adapted(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], text: Text, show: Progress) -> Context:
+def adapted(
+    context: cm.Context,
+    symbols: Symbols,
+    starts: npt.NDArray[np.int32],
+    corpus: LabeledCorpus,
+    labels: npt.NDArray[np.int64],
+    learned: Sample,
+    show: Progress,
+) -> cm.Context:
     """Return the context model adapted to a corpus.
 
-    context: for these symbols, whose words' first labels are `starts`.
+    context: for these symbols, whose words' first labels are `starts`. labels: by label of the corpus, the label in the
+    adapted model. learned: a sample of the corpus, in labels of the model.
     """
     first = starts[:-1]
     known = counts_of(context, first)
     base_evidence = context.words["shape_evidence"][first]
     lexicon = _lexicon(context, symbols, starts, known)
-    samples = sample.sample(*text.corpus, text.most)
-    kept = [number for number, labels in enumerate(samples) if labels.any()]
-    to = text.labels.astype(np.uint32)
-    sources, languages = [to[samples[number]] for number in kept], text.languages[kept]
-    word_lists = [to[entries] for entries in text.word_lists]
-    more = _counts_of_text(lexicon, text, sources, languages, word_lists)
+    shapes = np.zeros((len(first), N_SHAPES), np.int64)
+    found = lx.shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels])
+    shapes[: len(found)] = found
+    of_languages = count_by_language(lexicon, shapes, learned)
+    more = Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
     counts = added(known, more)
     lexicon = lexicon._replace(shape_counts=counts.shapes, language_counts=counts.languages)
-
-    tables, base = _tables(context, lexicon, base_evidence)
-    enclosed = [sample.enclosed(names(entries), int(to[text.unknown])) for entries in word_lists]
-    learn_in_turn(
-        lexicon,
-        sources,
-        languages,
-        enclosed,
-        show,
-        lambda labels, known, language, _: learn(labels, known, tables, language, base),
-    )
-
+    tables = _tables(context, lexicon, base_evidence)
+    learn_in_turn(lexicon, learned, tables, NOT_LEARNED, show)
     before = counts.shapes.sum(1)
     occurrences = np.zeros(len(first), np.int64)
-    for labels in sources:
-        occurrences += np.bincount(lexicon.word_of[labels[labels > 0]], minlength=len(first))
-    raise_listed(lexicon, word_lists, (known.totals == 0) & (occurrences == 0))
+    for of_source in learned.sources:
+        occurrences += np.bincount(lexicon.word_of[of_source[of_source > 0]], minlength=len(first))
+    raise_listed(lexicon, learned.word_lists, (known.totals == 0) & (occurrences == 0))
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
     scale = context.scales[0]
     weights = _integers(tables.stage1, scale)
-    scores = _integers(base.words, scale)[: len(first)].astype(np.int16)
-    sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, base.stage1, scores)
+    scores = _integers(tables.words, scale)[: len(first)].astype(np.int16)
+    cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, tables.owners[0], scores)
     context.words["scores"][first] = scores
     return context._replace(
-        stage1=_packed(weights, base.stage1),
-        stage2=_packed(_integers(tables.stage2, context.scales[1]), base.stage2),
-        first_pass=_packed(_integers(tables.first_pass, context.scales[2]), base.first_pass),
+        stage1=_packed(weights, tables.owners[0]),
+        stage2=_packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
+        first_pass=_packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
     )
 
 
-def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], known: Counts) -> Lexicon:
-    """Return the facts about labels and words that the context model has."""
+def _lexicon(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], known: Counts) -> lx.Lexicon:
     first = starts[:-1]
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(first)), np.diff(starts))
     records = context.words[first]
-    return Lexicon(
+    return lx.Lexicon(
         word_of,
         np.array(context.shapes),
-        hash_words(symbols, starts),
+        lx.hash_words(symbols, starts),
         records["frequency_rank"].copy(),
         np.stack([records["lower_class"], records["cased_class"]], axis=1),
         records["embedding"].copy(),
@@ -215,48 +256,33 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
         language_counts=known.languages,
         listed=_listed(records["shape_evidence"]),
         language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),
-        marks=word_marks(symbols, starts),
+        marks=lx.word_marks(symbols, starts),
     )
 
 
 def _listed(evidence: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Return the shape evidence that comes from word lists alone; UNSEEN for the other words."""
-    return np.where((evidence >= LISTED) & (evidence < BEGIN), evidence, UNSEEN).astype(np.uint8)
+    return np.where((evidence >= lx.LISTED) & (evidence < lx.BEGIN), evidence, lx.UNSEEN).astype(np.uint8)
 
 
-def _counts_of_text(
-    lexicon: Lexicon,
-    text: Text,
-    sources: list[npt.NDArray[np.uint32]],
-    languages: npt.NDArray[np.int64],
-    word_lists: list[npt.NDArray[np.uint32]],
-) -> Counts:
-    """Return the counts of the corpus and of the word lists."""
-    shapes = np.zeros((len(lexicon.shape_counts), N_SHAPES), np.int64)
-    found = shape_counts(text.corpus.labels, lexicon.word_of[text.labels], lexicon.shapes[text.labels])
-    shapes[: len(found)] = found
-    of_languages = count_by_language(lexicon, shapes, sources, languages, word_lists)
-    return Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
-
-
-def _tables(context: Context, lexicon: Lexicon, evidence: npt.NDArray[np.uint8]) -> tuple[Tables, Base]:
+def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: npt.NDArray[np.uint8]) -> Tables:
     """Return the weights in a file as tables to learn on from. evidence: shape evidence of the words in the file.
 
     The weights of a word are what its scores have in addition to the features that own a slot.
     """
-    tables, owners = [], []
-    for packed, scale in zip((context.stage1, context.stage2, context.first_pass), context.scales, strict=True):
-        weights, of_rows = unpacked(packed)
-        tables.append(_rows(weights.astype(np.float32) * np.float32(scale)))
-        owners.append(of_rows)
-        if len(tables) == 1:
-            scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-            sum_word_scores(lexicon.hashes, evidence, weights, of_rows, scores)
+    slots = [cm.unpacked(packed) for packed in (context.stage1, context.stage2, context.first_pass)]
+    stage1, stage2, first_pass = (
+        _rows(weights.astype(np.float32) * np.float32(scale))
+        for (weights, _), scale in zip(slots, context.scales, strict=True)
+    )
+    (weights, owners), (_, owners2), (_, owners_first) = slots
+    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
+    cm.sum_word_scores(lexicon.hashes, evidence, weights, owners, scores)
     labels = np.searchsorted(lexicon.word_of[1:], np.arange(len(evidence))) + 1
     rest = context.words["scores"][labels].astype(np.float32) - scores
-    rest[(evidence == UNSEEN) | (evidence >= BEGIN)] = 0
-    stage1, stage2, first_pass = owners
-    return Tables(*tables), Base(stage1, stage2, first_pass, _rows(rest * np.float32(context.scales[0])))
+    rest[(evidence == lx.UNSEEN) | (evidence >= lx.BEGIN)] = 0
+    words = _rows(rest * np.float32(context.scales[0]))
+    return Tables(stage1, stage2, first_pass, (owners, owners2, owners_first), words)
 
 
 def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -270,7 +296,7 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def _packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
     """Return a table of the file; the inverse of `unpacked`."""
     bytes_ = np.empty((len(weights), 4), np.uint8)
-    bytes_[:, : N_SHAPES - 1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128
+    bytes_[:, : N_SHAPES - 1] = np.clip(weights, -cm.MAX_WEIGHT, cm.MAX_WEIGHT) + 128
     bytes_[:, N_SHAPES - 1] = owners
     return bytes_.view(np.uint32).reshape(-1)
 

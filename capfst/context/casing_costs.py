@@ -32,18 +32,8 @@ from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
-from capfst.kernels.types import (
-    BoolArray,
-    F32Array,
-    F32Matrix,
-    I64Array,
-    U8Array,
-    U32Array,
-    f32,
-    i64,
-    u32,
-    u64,
-)
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
+from capfst.text.strings import Strings
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -90,14 +80,9 @@ def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array,
 
 @inner
 def _fill_known(
-    records: WordRecordArray,
-    label: u32,
-    shapes: U8Array,
-    shape_costs: F32Array,
-    include_pruned: bool,
-    arc_costs: F32Array,
-    option: F32Array,
-) -> i64:
+    records: WordRecordArray, label: u32, shapes: U8Array, shape_costs: F32Array, include_pruned: bool,
+    arc_costs: F32Array, option: F32Array,
+) -> i64:  # fmt: skip
     """Fill the costs of a known word's surface forms, which have these shapes, and of its unseen casings; return the
     shape in which to write its most frequent form. include_pruned: also fill `option`."""
     seen = 1 << Shape.MIXED.value
@@ -136,24 +121,17 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
 @outlined
 @inner
 def _fill_mixed(
-    records: WordRecordArray,
-    label: u32,
-    shapes: U8Array,
-    shape_costs: F32Array,
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    data: U8Array,
-    offsets: I64Array,
-    arc_costs: F32Array,
-    option: F32Array,
-) -> bool:
+    records: WordRecordArray, label: u32, shapes: U8Array, shape_costs: F32Array, buf: U8Array, words: Words, i: i64,
+    forms: Strings, arc_costs: F32Array, option: F32Array,
+) -> bool:  # fmt: skip
     """Change the costs of a known word that is written in mixed case, from `_fill_known`: other forms in mixed case
     cost as much as capitalized ones, and if the word has no such form, it is an unseen casing. Return whether this
     casing costs less than the most frequent form."""
     for k in range(shapes.size):
         if shapes[k] == Shape.MIXED:
-            if is_written(buf, start, end, data, offsets[label + k], offsets[label + k + 1]):
+            if is_written(
+                buf, words.starts[i], words.ends[i], forms.data, forms.offsets[label + k], forms.offsets[label + k + 1]
+            ):
                 return False
             arc_costs[k] = max(arc_costs[k], shape_costs[Shape.CAPITALIZED.value])
             if k == 0:
@@ -176,27 +154,16 @@ def _prune(costs: F32Array) -> None:
 
 @kernel
 def _fill(
-    words: Words,
-    text: TokenizedText,
-    context: Context,
-    guess: bool,
-    log_p: F32Matrix,
-    include_pruned: bool,
-    ranks: U8Array,
-    written: Written,
-    buf: U8Array,
-    data: U8Array,
-    offsets: I64Array,
-    shape_costs: F32Array,
-    arc_costs: F32Array,
-    shapes: U8Array,
-    options: F32Matrix,
-) -> None:
+    buf: U8Array, words: Words, text: TokenizedText, context: Context, forms: Strings, guess: bool, log_p: F32Matrix,
+    include_pruned: bool, ranks: U8Array, written: Written, shape_costs: F32Array, arc_costs: F32Array,
+    shapes: U8Array, options: F32Matrix,
+) -> None:  # fmt: skip
     """Fill the arrays of CasingCosts.
 
     include_pruned: keep the costs of all forms, and fill the options, which otherwise have one row. Without it, forms
     are pruned, except those of words with several spellings, whose costs are still to be added. ranks: of the
-    spellings, or empty. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more elements.
+    spellings, or empty. forms: the surface forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more
+    elements.
     """
     first_arc, last = 0, words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
@@ -224,9 +191,8 @@ def _fill(
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)
                 if is_mixed and _fill_mixed(
-                    context.words, label, of_forms, shape_costs, buf, words.starts[i], words.ends[i], data, offsets,
-                    costs, option,
-                ):  # fmt: skip
+                    context.words, label, of_forms, shape_costs, buf, words, i, forms, costs, option
+                ):
                     shapes[i] = Shape.MIXED
                 if prunes:
                     _prune(costs)
@@ -347,22 +313,9 @@ def casing_costs(
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
         shape_costs = np.empty(_NO_FORM + 1, np.float32)
         _fill(
-            words,
-            text,
-            context,
-            guess,
-            log_p,
-            include_pruned,
-            ranks,
-            written,
-            buf,
-            symbols.data,
-            symbols.offsets,
-            shape_costs,
-            with_margin,
-            shapes,
-            options,
-        )
+            buf, words, text, context, symbols.strings, guess, log_p, include_pruned, ranks, written, shape_costs,
+            with_margin, shapes, options,
+        )  # fmt: skip
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)

@@ -59,7 +59,6 @@ def _nlogn(n: i64, table: F64Array) -> f64:
 
 @inner
 def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, counts: _ClassCounts) -> None:
-    """Fill the counts of the classes, which are 0."""
     for w in range(totals.size):
         counts.sizes[class_of[w]] += totals[w]
         for k in range(following.begins[w], following.begins[w + 1]):

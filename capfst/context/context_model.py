@@ -7,26 +7,15 @@ except in the shapes and the network; so only these, the settings and the sizes 
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import lexicon as lx
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.lexicon import (
-    BEGIN,
-    NO_CASE,
-    SUFFIX,
-    UNSEEN,
-    WHOLE,
-    Lexicon,
-    evidence_of,
-    shape_evidence,
-    word_evidence,
-)
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.exceptions import ModelError
@@ -38,7 +27,6 @@ from capfst.kernels.types import (
     I8Matrix,
     I16Matrix,
     I32Array,
-    I32Cube,
     Record,
     U8Array,
     U8Matrix,
@@ -76,7 +64,7 @@ WORD_RECORD = np.dtype(
         ("cased_class", "u1"),
         ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
         ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as in domains.LogOdds
-        ("scores", "i2", (N_SHAPES - 1,)),  # as Parameters.word_scores
+        ("scores", "i2", (N_SHAPES - 1,)),  # sums of the weights of a seen word's word_features
         ("embedding", "u2"),  # its row of the network's embeddings
     ],
     align=True,
@@ -91,31 +79,20 @@ LEAST_PENALTY = 1.0
 """`unseen_penalty` of a word is LEAST_PENALTY + ln(1 + occurrences)."""
 
 
-class Parameters(NamedTuple):
-    """Learned weights as integers: of each shape except LOWER, less LOWER's.
-
-    A table has 2^b slots of four bytes. The bytes of a slot, lowest first: the three weights of a row, each plus 128;
-    and 1 + the row's number among those that share the slot. Feature f has slot f mod 2^b and number ⌊f / 2^b⌋ mod
-    ROWS_PER_SLOT.
-    """
-
-    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: sums of the weights of a seen word's word_features
-    stage1: npt.NDArray[np.uint32]  # [2^b]
-    stage2: npt.NDArray[np.uint32]
-    first_pass: npt.NDArray[np.uint32]
-    scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
-    network: Network
-
-
 class Context(NamedTuple):
-    """Context model of a model: views of its part of the file."""
+    """Context model of a model: views of its part of the file.
+
+    Learned weights are integers: of each shape except LOWER, less LOWER's. A table has 2^b slots of four bytes. The
+    bytes of a slot, lowest first: the three weights of a row, each plus 128; and 1 + the row's number among those that
+    share the slot. Feature f has slot f mod 2^b and number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
+    """
 
     words: WordRecordArray  # WORD_RECORD, by label
     shapes: U8Array  # by label
-    stage1: U32Array  # the tables and scales as in Parameters
+    stage1: U32Array  # [2^b]
     stage2: U32Array
     first_pass: U32Array
-    scales: tuple[float, float, float]
+    scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
     n_domains: int  # of all languages, equally many of each
     language_log_odds: I8Matrix  # [V + 1, languages] as in domains.LogOdds
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
@@ -132,7 +109,6 @@ class Context(NamedTuple):
         """
         part = model.parts.get(name)
         if part is None:
-            _refuse_two_files(model)
             return None
         is_whole = name != PART or part.settings.get("gaps")
         if part.settings.get("format") != _FORMAT or not is_whole:
@@ -164,31 +140,19 @@ class Context(NamedTuple):
                 return np.empty(shape, dtype)
             return part.arrays[name].view(dtype).reshape(shape)
 
-        context = cls(
-            array("words", WORD_RECORD, n_labels),
-            array("shapes", np.uint8, n_labels),
-            array("stage1", np.uint32, -1),
-            array("stage2", np.uint32, -1),
-            array(FIRST_PASS_ARRAY, np.uint32, -1),
-            scales,
-            n_domains,
-            array("language_log_odds", np.int8, n_labels, n_languages),
-            array("language_evidence", np.uint8, n_labels, n_languages),
-            RareWords(
-                array("rare_begins", np.uint32, -1),
-                array("rare_low_bits", np.uint16, -1),
-                array("rare_evidence", np.uint8, -1),
-            )
-            if "rare_begins" in part.arrays
-            else NO_RARE_WORDS,
-            Network.of(
-                array("network_embeddings", np.int8, -1, N_INPUTS),
-                Layers(*(array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())),
-            )
-            if "network_embeddings" in part.arrays
-            else NO_NETWORK,
-            bool(part.settings.get("gaps")),
-        )
+        rare, network, languages = NO_RARE_WORDS, NO_NETWORK, (n_labels, n_languages)
+        if "rare_begins" in part.arrays:
+            dtypes = zip(RareWords._fields, (np.uint32, np.uint16, np.uint8), strict=True)
+            rare = RareWords(*(array(f"rare_{field}", dtype, -1) for field, dtype in dtypes))
+        if "network_embeddings" in part.arrays:
+            layers = (array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())
+            network = Network.of(array("network_embeddings", np.int8, -1, N_INPUTS), Layers(*layers))
+        words, shapes = array("words", WORD_RECORD, n_labels), array("shapes", np.uint8, n_labels)
+        stage1, stage2, first_pass = (array(name, np.uint32, -1) for name in ("stage1", "stage2", FIRST_PASS_ARRAY))
+        log_odds = array("language_log_odds", np.int8, *languages)
+        evidence, has_gaps = array("language_evidence", np.uint8, *languages), bool(part.settings.get("gaps"))
+        of_all = words, shapes, stage1, stage2, first_pass, scales, n_domains
+        context = cls(*of_all, log_odds, evidence, rare, network, has_gaps)
         if not context.rare.is_valid():
             raise ValueError("the buckets of rare words do not fit")
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_pass)):
@@ -221,85 +185,50 @@ class Context(NamedTuple):
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
-def _refuse_two_files(model: CapFst) -> None:
-    """Raise ModelError if the model is of version 0.1, which stored the context model in a file of its own: ignoring
-    that file silently would change the output."""
-    beside = f"{model.path}.context"
-    if model.trailer is None and os.path.exists(beside):
-        raise ModelError(
-            f"{model.path}: made by capfst 0.1, whose models had two files; {beside} is no longer read. Train the model"
-            " again, or use it with `context=False`."
-        )
-
-
-def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Parameters) -> Context:
+def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: npt.NDArray[np.int32]) -> Context:
     """Build the context model of a model whose words have the first labels `starts`."""
-    words = np.zeros(len(lexicon.shapes), WORD_RECORD)
+    words, first = np.zeros(len(lexicon.shapes), WORD_RECORD), starts[:-1]
     _fill_words(starts, lexicon, words)
-    first = starts[:-1]
-    words["scores"] = parameters.word_scores
-    words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = NO_CASE
+    learned = tables.stage1, tables.stage2, tables.first_pass
+    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
+    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
+    sum_word_scores(lexicon.hashes, words["shape_evidence"][first], weights[0], NO_OWNERS, scores)
+    words["scores"][first] = scores
+    stage1, stage2, first_pass = map(_packed, weights, learned)
+    words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = lx.NO_CASE
     words["domain_log_odds"][first, : lexicon.domain_log_odds.shape[1]] = lexicon.domain_log_odds
     language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
     language_log_odds[first] = lexicon.language_log_odds
-    language_evidence = np.zeros((len(words), lexicon.n_languages), np.uint8)
-    fill_evidence(starts, lexicon.language_counts, lexicon.language_listed, language_evidence)
+    language_evidence = np.zeros_like(language_log_odds, np.uint8)
+    for language, counts in enumerate(lexicon.language_counts):
+        listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
+        language_evidence[first, language] = lx.word_evidence(counts, listed)
     return Context(
         words,
         lexicon.shapes,
-        parameters.stage1,
-        parameters.stage2,
-        parameters.first_pass,
-        parameters.scales,
+        stage1,
+        stage2,
+        first_pass,
+        scales,
         lexicon.n_domains,
         language_log_odds,
         language_evidence,
-        network=parameters.network,
+        network=network.quantized(),
         has_gaps=lexicon.marks.size > 0,
     )
 
 
 @allocating
-def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordRecordArray) -> None:
+def _fill_words(starts: I32Array, lexicon: lx.Lexicon, words: WordRecordArray) -> None:
     """Fill words, WORD_RECORD[V + 1], at the first labels `starts`, except log-odds and scores."""
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
-        word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
+        word.word_hash, word.suffix2_hash = lexicon.hashes[number, lx.WHOLE], lexicon.hashes[number, lx.SUFFIX + 1]
         word.frequency_rank, word.embedding = lexicon.frequency_ranks[number], lexicon.embeddings[number]
-        word.shape_evidence = evidence_of(counts, lexicon.listed, number)
+        word.shape_evidence = lx.evidence_of(counts, lexicon.listed, number)
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
-
-
-@allocating
-def fill_evidence(starts: I32Array, language_counts: I32Cube, listed: U8Matrix, language_evidence: U8Matrix) -> None:
-    """Fill language_evidence, uint8[V + 1, languages], at the first labels `starts`: the shape evidence of each
-    language. listed: as language_listed of Lexicon."""
-    for number in range(starts.size - 1):
-        for language in range(len(language_counts)):
-            evidence = shape_evidence(language_counts[language, number])
-            if evidence == UNSEEN and len(listed):
-                evidence = i64(listed[language, number])
-            language_evidence[starts[number], language] = evidence
-
-
-def quantize(tables: Tables, network: Learned, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
-    """Convert learned tables and a network to the integers of the file. starts: the words' first labels."""
-    weights1, scale1 = _whole_numbers(tables.stage1)
-    weights2, scale2 = _whole_numbers(tables.stage2)
-    weights_first, scale_first = _whole_numbers(tables.first_pass)
-    evidence = word_evidence(lexicon.shape_counts, lexicon.listed)
-    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-    sum_word_scores(lexicon.hashes, evidence, weights1, NO_OWNERS, scores)
-    word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
-    word_scores[starts[:-1]] = scores
-    packed = (
-        _packed(weights1, tables.stage1[:, N_SHAPES:]),
-        _packed(weights2, tables.stage2[:, N_SHAPES:]),
-        _packed(weights_first, tables.first_pass[:, N_SHAPES:]),
-    )
-    return Parameters(word_scores, *packed, (scale1, scale2, scale_first), network.quantized())
 
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
@@ -312,7 +241,7 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
     return np.rint(weights, out=weights).astype(np.int16), scale
 
 
-def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+def _packed(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
     """Return uint32[slots]: of the rows that share a slot, the most important one. The importance of a row is the sum
     of its absolute weights times the square root of AdaGrad's sum of its squared gradients."""
     n_slots = len(weights) // ROWS_PER_SLOT
@@ -320,7 +249,7 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
     for number in range(ROWS_PER_SLOT):
         these = slice(number * n_slots, (number + 1) * n_slots)
         rows = weights[these]
-        importance = np.abs(rows).sum(1) * np.sqrt(gradients[these].sum(1))
+        importance = np.abs(rows).sum(1) * np.sqrt(table[these, N_SHAPES:].sum(1))
         better = importance > most
         most[better] = importance[better]
         kept = (rows[better] + 128).astype(np.uint32)
@@ -352,7 +281,7 @@ def sum_word_scores(
     features = np.empty(MAX_WORD_FEATURES, np.uint32)
     mask = u64(len(weights) - 1)
     for word in range(len(evidence)):
-        if evidence[word] == UNSEEN or evidence[word] >= BEGIN:
+        if evidence[word] == lx.UNSEEN or evidence[word] >= lx.BEGIN:
             scores[word, 0] = scores[word, 1] = scores[word, 2] = 0
             continue
         n = owned(owners, features, word_features(hashes[word], evidence[word], 0, features))

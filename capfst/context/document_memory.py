@@ -47,7 +47,6 @@ _ONE = 1 << 16  # probability 1 in sums
 
 @kernel
 def _rarity(first_labels: I64Array, n_forms: U32Array, arcs: ArcArray, weights: F32Array) -> None:
-    """Fill the weight w of each word's memory."""
     for i in range(weights.size):
         frequency = 0.0
         for form in range(first_labels[i], first_labels[i] + n_forms[i]):

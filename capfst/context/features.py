@@ -22,19 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import lexicon as lx
 from capfst.context.classes import BOUNDARY
-from capfst.context.lexicon import (
-    BEGIN,
-    END,
-    MAX_TRIGRAMS,
-    N_HASHES,
-    PREFIX,
-    TRIGRAMS,
-    UNSEEN,
-    WHOLE,
-    evidence_in_12,
-    evidence_in_25,
-)
 from capfst.kernels import inlined, inner, kernel, prefetch
 from capfst.kernels.types import (
     Array,
@@ -79,7 +68,7 @@ PADDING = 4
 """Tokens between two lines, as many as the network reads on either side."""
 N_RANKED = 60
 MAX_POSITION = 3
-MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
+MAX_WORD_FEATURES = 2 + lx.TRIGRAMS - lx.PREFIX + 2 * lx.MAX_TRIGRAMS
 
 N_FIRST_FEATURES, N_NEIGHBOR_FEATURES, N_DECISION_FEATURES = 8, 41, 16
 FIRST_TEMPLATE, NEIGHBOR_TEMPLATE, DECISION_TEMPLATE = 70, 4, 50
@@ -132,7 +121,7 @@ def sentence_padding(tokens: TokenArray, t: i64) -> i64:
     """Write the padding between two lines, an end and beginnings, to tokens[t : t + PADDING]; return the index after
     it."""
     for k in range(PADDING):
-        boundary = BEGIN if k else END
+        boundary = lx.BEGIN if k else lx.END
         padding = tokens[t + k]
         padding.word_hash = padding.suffix2_hash = padding.shape_evidence = boundary
         padding.frequency_rank = padding.position = padding.language_evidence = padding.embedding = 0
@@ -143,7 +132,7 @@ def sentence_padding(tokens: TokenArray, t: i64) -> i64:
 @inner
 def gets_first_pass(evidence: u8) -> bool:
     """Return whether shape evidence is that of a seen word with case."""
-    return (evidence > UNSEEN) & (evidence < BEGIN)
+    return (evidence > lx.UNSEEN) & (evidence < lx.BEGIN)
 
 
 @inner
@@ -164,7 +153,7 @@ def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) 
     word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
     e, d = i64(own.shape_evidence), i64(domain)
     around = (i64(left.shape_evidence) << 8 | e) << 8 | i64(right.shape_evidence)
-    in_25, in_language = _times(evidence_in_25(e), _REST), _times(own.language_evidence, _LANGUAGE)
+    in_25, in_language = _times(lx.evidence_in_25(e), _REST), _times(own.language_evidence, _LANGUAGE)
     f = features
     f[0] = _hash(70, word)
     f[1] = _hash(71, w_left + word)
@@ -183,16 +172,16 @@ def word_features(hashes: U32Array, evidence: i64, domain: i64, features: U32Arr
     hashes: uint32[N_HASHES]. evidence: the word's shape evidence. domain: that of its line; matters for unseen words
     only.
     """
-    in_25 = _times(evidence_in_25(evidence), _REST)
+    in_25 = _times(lx.evidence_in_25(evidence), _REST)
     features[0] = _hash(1, _times(evidence, _REST))
-    features[1] = _hash(2, _times(hashes[WHOLE], _OWN))
+    features[1] = _hash(2, _times(hashes[lx.WHOLE], _OWN))
     n = 2
-    for k in range(PREFIX, TRIGRAMS):
+    for k in range(lx.PREFIX, lx.TRIGRAMS):
         if hashes[k] != 0:
             features[n] = _hash(3, _times(hashes[k], _OWN) + in_25)
             n += 1
-    if evidence == UNSEEN:
-        for k in range(TRIGRAMS, N_HASHES):
+    if evidence == lx.UNSEEN:
+        for k in range(lx.TRIGRAMS, lx.N_HASHES):
             if hashes[k] != 0:
                 trigram = _times(hashes[k], _OWN)
                 features[n] = _hash(45, trigram)
@@ -208,7 +197,7 @@ def _class_features(
     """Fill features[first : first + 5] from the classes of five consecutive words and the shape evidence of the middle
     one."""
     left, own, right = i64(left) << 8, i64(own), i64(right) << 8
-    e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
+    e25, e12 = lx.evidence_in_25(evidence), lx.evidence_in_12(evidence)
     features[first] = _hash(template, _times((left | own) << 8 | e12, _REST))
     features[first + 1] = _hash(template + 1, _times((right | own) << 8 | e12, _REST))
     features[first + 2] = _hash(template + 2, _times((left << 8 | right) << 8 | e25, _REST))
@@ -224,10 +213,10 @@ def neighbor_features(tokens: TokenArray, t: i64, domain: i64, features: Feature
     w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
     w_right, w_right2 = _times(right.word_hash, _RIGHT), _times(right2.word_hash, _RIGHT2)
     e, e_left, e_right = i64(own.shape_evidence), i64(left.shape_evidence), i64(right.shape_evidence)
-    e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
+    e25, e12_left, e12_right = lx.evidence_in_25(e), lx.evidence_in_12(e_left), lx.evidence_in_12(e_right)
     lower, lower_left, lower_right = i64(own.lower_class), i64(left.lower_class), i64(right.lower_class)
     # How many unseen words are names depends on the text more than on its language; their letters do on the language.
-    d = i64(domain) if e != UNSEEN else 0
+    d = i64(domain) if e != lx.UNSEEN else 0
     in_25, domain_in_25 = _times(e25, _REST), _times(d << 8 | e25, _REST)
     in_language = _times(own.language_evidence, _LANGUAGE)
     f = features
@@ -298,7 +287,7 @@ def gap_features(words: TokenArray, marks: u32, since: i64, is_open: bool, featu
     w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
     w_right, w_right2 = _times(right.word_hash, _RIGHT), _times(right2.word_hash, _RIGHT2)
     m = _times(marks, _MARKS)
-    e25 = i64(evidence_in_25(i64(left.shape_evidence))) << 8 | i64(evidence_in_25(i64(right.shape_evidence)))
+    e25 = i64(lx.evidence_in_25(i64(left.shape_evidence))) << 8 | i64(lx.evidence_in_25(i64(right.shape_evidence)))
     f = features
     f[0] = _hash(80, m)
     f[1] = _hash(81, w_right)
@@ -398,7 +387,7 @@ def decision_features(
     d = i64(decisions[t])
     left, right = _rank_or_decision(tokens, decisions, t - 1), _rank_or_decision(tokens, decisions, t + 1)
     left2, right2 = i64(decisions[t - 2]), i64(decisions[t + 2])
-    e12 = evidence_in_12(tokens[t].shape_evidence)
+    e12 = lx.evidence_in_12(tokens[t].shape_evidence)
     others = n_words - 1
     fraction = 0 if others <= 0 else 1 + _FRACTIONS * (n_capitals - has_capitals(d)) // others
     f = features

@@ -15,21 +15,8 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
+from capfst.context import features as ft
 from capfst.context.context_model import Context
-from capfst.context.features import (
-    BLOCK,
-    GAP_WORDS,
-    LONGEST_SINCE,
-    N_GAP_FEATURES,
-    QUOTATION,
-    SINCE,
-    TOKEN,
-    TokenArray,
-    add_mark,
-    gap_features,
-    prefetch_rows,
-    since_feature,
-)
 from capfst.context.lexicon import BEGIN, END
 from capfst.context.shape_scores import scores_of, sum_rows
 from capfst.context.tokens import Lowercaser, fill_token, measure
@@ -41,7 +28,7 @@ from capfst.text.tokenizer import MARKS, NEWLINE
 
 @inner
 def _fill_window(
-    buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, window: TokenArray
+    buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, window: ft.TokenArray
 ) -> None:
     """Fill window, TOKEN[GAP_WORDS], with the words around the gap before word i, of its line."""
     at = i
@@ -51,7 +38,7 @@ def _fill_window(
             at -= 1
         _fill_place(buf, words, at, context, lowercaser, window, place, BEGIN)
     at = i
-    for place in range(2, GAP_WORDS):
+    for place in range(2, ft.GAP_WORDS):
         while at < words.starts.size and words.token_types[at] == MARKS:
             at += 1
         _fill_place(buf, words, at, context, lowercaser, window, place, END)
@@ -60,7 +47,7 @@ def _fill_window(
 
 @inner
 def _fill_place(
-    buf: U8Array, words: Words, at: i64, context: Context, lowercaser: Lowercaser, window: TokenArray, place: i64,
+    buf: U8Array, words: Words, at: i64, context: Context, lowercaser: Lowercaser, window: ft.TokenArray, place: i64,
     boundary: i64,
 ) -> None:  # fmt: skip
     token = window[place]
@@ -83,7 +70,7 @@ class _Gaps(NamedTuple):
     @classmethod
     def of(cls, n: int) -> _Gaps:
         words, counts, lines = np.empty((3, n), np.int64)
-        return cls(words, counts, lines, np.empty(n, np.uint32), np.empty((n, N_GAP_FEATURES), np.uint32))
+        return cls(words, counts, lines, np.empty(n, np.uint32), np.empty((n, ft.N_GAP_FEATURES), np.uint32))
 
 
 @inner
@@ -92,8 +79,8 @@ def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) ->
     the same after the gaps."""
     for k in range(n):
         begun, features = max(begun, gaps.lines[k]), gaps.features[k]
-        features[SINCE] = since_feature(gaps.marks[k], min(gaps.counts[k] - begun, LONGEST_SINCE))
-        score = scores_of(sum_rows(context.stage1, features, N_GAP_FEATURES), N_GAP_FEATURES)[0]
+        features[ft.SINCE] = ft.since_feature(gaps.marks[k], min(gaps.counts[k] - begun, ft.LONGEST_SINCE))
+        score = scores_of(sum_rows(context.stage1, features, ft.N_GAP_FEATURES), ft.N_GAP_FEATURES)[0]
         odds[gaps.words[k]] = f32(score) * f32(context.scales[0])
         begun = gaps.counts[k] if score > 0 else begun
     return begun
@@ -101,43 +88,37 @@ def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) ->
 
 @kernel
 def _score(
-    buf: U8Array,
-    words: Words,
-    context: Context,
-    lowercaser: Lowercaser,
-    window: TokenArray,
-    token: TokenArray,
-    gaps: _Gaps,
-    odds: F32Array,
-) -> None:
+    buf: U8Array, words: Words, context: Context, lowercaser: Lowercaser, window: ft.TokenArray, token: ft.TokenArray,
+    gaps: _Gaps, odds: F32Array,
+) -> None:  # fmt: skip
     """Fill odds, float32[n], with the log-odds that a sentence begins with each word; −inf where none may."""
     n_gaps, count, line, begun = 0, 0, 0, 0
-    gap, before, quoted = (-1), (-1), QUOTATION
+    gap, before, quoted = (-1), (-1), ft.QUOTATION
     for i in range(words.starts.size):
         odds[i] = -np.inf
         if words.token_types[i] == NEWLINE:
-            gap, before, quoted, line = (-1), (-1), QUOTATION, count
+            gap, before, quoted, line = (-1), (-1), ft.QUOTATION, count
             continue
         if words.may_begin[i] and gap < 0:
             gap = i
         if words.token_types[i] == MARKS:
             continue
-        count, quoted = count + 1, min(quoted + 1, QUOTATION)
-        is_open, marks = quoted < QUOTATION, u32(0)
+        count, quoted = count + 1, min(quoted + 1, ft.QUOTATION)
+        is_open, marks = quoted < ft.QUOTATION, u32(0)
         for between in range(before + 1 if before >= 0 else i, i):
             if mark_of(buf, words.starts[between], words.ends[between]) == QUOTE:
-                quoted = QUOTATION if quoted < QUOTATION else 0
+                quoted = ft.QUOTATION if quoted < ft.QUOTATION else 0
             if gap >= 0:
                 fill_token(buf, words, between, context, lowercaser, token[0])
-                marks = add_mark(marks, token[0])
+                marks = ft.add_mark(marks, token[0])
         before = i
         if gap >= 0:
             _fill_window(buf, words, i, context, lowercaser, window)
-            gap_features(window, marks, 0, is_open, gaps.features[n_gaps])
-            prefetch_rows(context.stage1, 1, gaps.features[n_gaps], N_GAP_FEATURES)
+            ft.gap_features(window, marks, 0, is_open, gaps.features[n_gaps])
+            ft.prefetch_rows(context.stage1, 1, gaps.features[n_gaps], ft.N_GAP_FEATURES)
             gaps.words[n_gaps], gaps.counts[n_gaps], gaps.lines[n_gaps], gaps.marks[n_gaps] = gap, count, line, marks
             n_gaps, gap = n_gaps + 1, -1
-            if n_gaps == BLOCK:
+            if n_gaps == ft.BLOCK:
                 begun, n_gaps = _weigh(gaps, n_gaps, begun, context, odds), 0
     _weigh(gaps, n_gaps, begun, context, odds)
 
@@ -148,6 +129,6 @@ def gap_odds(
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
     lowercaser = Lowercaser.of(transducer, measure(words, words.may_begin)[0])
-    buffers = lowercaser, np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
-    _score(buf, words, context, *buffers, _Gaps.of(BLOCK), odds)
+    buffers = lowercaser, np.zeros(ft.GAP_WORDS, ft.TOKEN), np.zeros(1, ft.TOKEN)
+    _score(buf, words, context, *buffers, _Gaps.of(ft.BLOCK), odds)
     return odds

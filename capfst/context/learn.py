@@ -21,65 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import features as ft
+from capfst.context import learn_network as net
+from capfst.context import lexicon as lx
 from capfst.context.context_model import NO_OWNERS, owned
 from capfst.context.domains import likeliest_domain, own_language
-from capfst.context.features import (
-    BLOCK,
-    GAP_WORDS,
-    LONGEST_SINCE,
-    MAX_POSITION,
-    MAX_WORD_FEATURES,
-    N_DECISION_FEATURES,
-    N_FIRST_FEATURES,
-    N_GAP_FEATURES,
-    N_NEIGHBOR_FEATURES,
-    NO_DECISION,
-    PADDING,
-    PRIOR_WEIGHT,
-    QUOTATION,
-    STAGE1_LEAD,
-    TOKEN,
-    Features,
-    Scores,
-    TokenArray,
-    add_mark,
-    decision,
-    decision_features,
-    first_features,
-    gap_features,
-    gets_first_pass,
-    has_capitals,
-    largest,
-    lead,
-    likeliest,
-    neighbor_features,
-    prefetch_rows,
-    sentence_padding,
-    settled_decision,
-    word_features,
-)
-from capfst.context.learn_network import (
-    LEAST_RATE,
-    NOT_LEARNED,
-    RATE,
-    Learned,
-    add_output,
-    fill_hidden,
-    learn_word,
-    read_inputs,
-)
-from capfst.context.lexicon import (
-    ABBREVIATED,
-    BEGIN,
-    END,
-    NO_CASE,
-    SUFFIX,
-    WHOLE,
-    Lexicon,
-    evidence_of,
-)
 from capfst.context.network import gets_network
-from capfst.kernels import allocating, inner
+from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import (
     BoolArray,
     F32Matrix,
@@ -119,51 +67,51 @@ class Tables(NamedTuple):
     stage1: F32Matrix
     stage2: F32Matrix
     first_pass: F32Matrix
+    owners: tuple[U8Array, U8Array, U8Array] = (NO_OWNERS, NO_OWNERS, NO_OWNERS)
+    """If a model is adapted: by row, 1 + the number (Context) of the feature that owns it, 0 for none."""
+    words: F32Matrix = np.empty((0, _ROW), np.float32)
+    """[words, 2 N_SHAPES], if a model is adapted: of stage 1, a row for each word."""
 
     @classmethod
     def of(cls, rows: tuple[int, int, int]) -> Tables:
         """Return tables before any learning."""
-        tables = cls(*(np.zeros((n, _ROW), np.float32) for n in rows))
-        for table in tables:
+        stage1, stage2, first_pass = (np.zeros((n, _ROW), np.float32) for n in rows)
+        for table in (stage1, stage2, first_pass):
             table[:, N_SHAPES:] = INITIAL_SUM
-        return tables
+        return cls(stage1, stage2, first_pass)
 
 
-class Base(NamedTuple):
-    """What is learned on from, besides the tables, if a model is adapted; else arrays of size 0."""
+class _Text(NamedTuple):
+    """Sentences to learn from, token by token, with padding before and after each; and what is found of each token."""
 
-    stage1: U8Array  # by row: 1 + the number (Parameters) of the feature that owns it, 0 for none
-    stage2: U8Array
-    first_pass: U8Array
-    words: F32Matrix  # [words, 2 N_SHAPES], a row as in Tables: of stage 1, for each word
-
-
-NO_BASE = Base(NO_OWNERS, NO_OWNERS, NO_OWNERS, np.empty((0, _ROW), np.float32))
-
-
-class _Examples(NamedTuple):
-    """Sentences to learn from, token by token, with padding before and after each sentence."""
-
-    tokens: TokenArray  # TOKEN
+    tokens: ft.TokenArray  # TOKEN
     words: I64Array  # the number of each token's word
     truths: U8Array  # the true shape of each token
-
-
-class _LearningBuffers(NamedTuple):
-    """Buffers that the stages use sentence after sentence."""
-
-    features: U32Matrix  # [BLOCK, …]
-    n_features: I64Array  # [BLOCK]
     p: F64Matrix  # [tokens, N_SHAPES]: probabilities by the first pass if it settles the word, else by stage 1, then 2
-    is_settled: BoolArray  # [tokens]: whether the first pass or stage 1 is certain, or the network is not needed
-    decisions: U8Array  # [tokens]
-    z: F64Array  # [N_SHAPES]: scores, then probabilities
+    is_settled: BoolArray  # whether the first pass or stage 1 is certain, or the network is not needed
+    decisions: U8Array
+    # Buffers: the features of a block of tokens, [BLOCK, …], and their numbers, [BLOCK]; scores, then probabilities,
+    # [N_SHAPES]; and log-odds of the domains, all 0
+    features: U32Matrix
+    n_features: I64Array
+    z: F64Array
+    log_odds: I64Array
+
+    @classmethod
+    def of(cls, size: int, n_domains: int) -> _Text:
+        """Allocate it for so many tokens."""
+        tokens, words, truths = np.empty(size, ft.TOKEN), np.empty(size, np.int64), np.full(size, _NO_SHAPE, np.uint8)
+        p, is_settled = np.empty((size, N_SHAPES)), np.empty(size, np.bool_)
+        decisions = np.full(size, ft.NO_DECISION, np.uint8)
+        features = np.empty((ft.BLOCK, ft.MAX_WORD_FEATURES + ft.N_NEIGHBOR_FEATURES), np.uint32)
+        buffers = features, np.empty(ft.BLOCK, np.int64), np.empty(N_SHAPES), np.zeros(n_domains, np.int64)
+        return cls(tokens, words, truths, p, is_settled, decisions, *buffers)
 
 
 @inner
 def softmax(z: F64Array) -> f64:
     """Replace z, [N_SHAPES], by its softmax: z_k ← e^{z_k} / Σ_j e^{z_j}. Return ln Σ_j e^{z_j}."""
-    most = largest(z)
+    most = ft.largest(z)
     total = z[0] * 0
     for k in range(N_SHAPES):
         z[k] = np.exp(z[k] - most)
@@ -173,34 +121,32 @@ def softmax(z: F64Array) -> f64:
     return most + np.log(total)
 
 
-@allocating
-def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed: U8Array, examples: _Examples) -> i64:
-    """Fill the examples of whole sentences; return the number of tokens, with padding. language_counts: of the
-    sentences' language, [words, N_SHAPES]; [0, N_SHAPES] if the model does not distinguish languages. listed: by the
-    word lists of that language, as in Lexicon."""
-    tokens, truths = examples.tokens, examples.truths
-    truths[:] = _NO_SHAPE
-    t = sentence_padding(tokens, 0)
+@kernel
+def _read(labels: U32Array, lexicon: lx.Lexicon, language_counts: I32Matrix, listed: U8Array, text: _Text) -> i64:
+    """Fill the tokens, words and truths of whole sentences; return the number of tokens, with padding. language_counts:
+    of the sentences' language, [words, N_SHAPES]; [0, N_SHAPES] if the model does not distinguish languages. listed: by
+    the word lists of that language, as in Lexicon."""
+    t = ft.sentence_padding(text.tokens, 0)
     position = 0
     for label in labels:
         if label == 0:
-            t = sentence_padding(tokens, t)
+            t = ft.sentence_padding(text.tokens, t)
             position = 0
             continue
         word, shape = lexicon.word_of[label], lexicon.shapes[label]
-        token, counts = tokens[t], lexicon.shape_counts[word]
-        token.word_hash, token.suffix2_hash = lexicon.hashes[word, WHOLE], lexicon.hashes[word, SUFFIX + 1]
-        token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, MAX_POSITION)
+        token, counts = text.tokens[t], lexicon.shape_counts[word]
+        token.word_hash, token.suffix2_hash = lexicon.hashes[word, lx.WHOLE], lexicon.hashes[word, lx.SUFFIX + 1]
+        token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, ft.MAX_POSITION)
         token.lower_class, token.cased_class = lexicon.classes[word, 0], lexicon.classes[word, 1]
         token.language_evidence, token.embedding = 0, lexicon.embeddings[word]
-        examples.words[t] = word
+        text.words[t] = word
         if shape == Shape.CASELESS:
-            token.shape_evidence = NO_CASE
+            token.shape_evidence = lx.NO_CASE
         else:
-            token.shape_evidence = evidence_of(counts, lexicon.listed, word)
+            token.shape_evidence = lx.evidence_of(counts, lexicon.listed, word)
             if len(language_counts):
-                token.language_evidence = evidence_of(language_counts[word], listed, word)
-            truths[t] = shape
+                token.language_evidence = lx.evidence_of(language_counts[word], listed, word)
+            text.truths[t] = shape
         position += 1
         t += 1
     return t
@@ -210,7 +156,7 @@ WeightTable = TypeVar("WeightTable", I8Matrix, F32Matrix)
 
 
 @inner
-def add_scores(table: WeightTable, features: Features, n: i64, z: Scores) -> None:
+def add_scores(table: WeightTable, features: ft.Features, n: i64, z: ft.Scores) -> None:
     """Add the weights of n features to the scores: z_k += Σ_f w_{f,k}."""
     mask = u64(len(table) - 1)
     for i in range(n):
@@ -240,278 +186,218 @@ def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8
 
 
 @inner
-def _domain(words: I64Array, language: i64, lexicon: Lexicon, sums: I64Array) -> i64:
-    """Return the domain of a sentence of these words in this language. sums: buffer, 0 for each domain of it."""
-    for word in words:
+def _domain(text: _Text, begin: i64, end: i64, language: i64, lexicon: lx.Lexicon) -> i64:
+    """Return the domain of the sentence tokens[begin:end] in this language."""
+    n_domains = text.log_odds.size
+    for word in text.words[begin:end]:
         if own_language(lexicon.language_log_odds[word]) == language:
-            for domain in range(sums.size):
-                sums[domain] += lexicon.domain_log_odds[word, domain]
-    return language * sums.size + likeliest_domain(sums)
+            for domain in range(n_domains):
+                text.log_odds[domain] += lexicon.domain_log_odds[word, domain]
+    return language * n_domains + likeliest_domain(text.log_odds)
 
 
 @inner
-def _first_pass(
-    examples: _Examples,
-    begin: i64,
-    end: i64,
-    domain: i64,
-    table: F32Matrix,
-    owners: U8Array,
-    rate: f32,
-    buffers: _LearningBuffers,
-) -> None:
+def _first_pass(text: _Text, begin: i64, end: i64, domain: i64, tables: Tables, rate: f32) -> None:
     """Decide on words of a sentence, tokens[begin:end], by the first pass, and update its weights."""
-    tokens, truths, z, features = examples.tokens, examples.truths, buffers.z, buffers.features[0]
+    tokens, z, features = text.tokens, text.z, text.features[0]
     for t in range(begin, end):
-        truth = truths[t]
-        buffers.is_settled[t] = False
-        if truth == _NO_SHAPE or not gets_first_pass(tokens[t].shape_evidence):
+        truth = text.truths[t]
+        text.is_settled[t] = False
+        if truth == _NO_SHAPE or not ft.gets_first_pass(tokens[t].shape_evidence):
             continue
-        first_features(tokens, t, domain, features)
-        n = owned(owners, features, N_FIRST_FEATURES)
+        ft.first_features(tokens, t, domain, features)
+        n = owned(tables.owners[2], features, ft.N_FIRST_FEATURES)
         z[:] = 0
-        add_scores(table, features, n, z)
-        buffers.decisions[t] = settled_decision(z)
-        buffers.is_settled[t] = buffers.decisions[t] != NO_DECISION
+        add_scores(tables.first_pass, features, n, z)
+        text.decisions[t] = ft.settled_decision(z)
+        text.is_settled[t] = text.decisions[t] != ft.NO_DECISION
         softmax(z)
         for k in range(N_SHAPES):
-            buffers.p[t, k] = z[k]
+            text.p[t, k] = z[k]
         if z[truth] < FIRST_PASS_CERTAIN:
-            adagrad(table, features, n, z, truth, rate)
+            adagrad(tables.first_pass, features, n, z, truth, rate)
 
 
 @inner
 def _stage1(
-    examples: _Examples,
-    begin: i64,
-    end: i64,
-    domain: i64,
-    hashes: U32Matrix,
-    table: F32Matrix,
-    base: Base,
-    rate: f32,
-    buffers: _LearningBuffers,
-) -> tuple[f64, i64, i64]:
+    text: _Text, begin: i64, end: i64, domain: i64, hashes: U32Matrix, tables: Tables, rate: f32
+) -> tuple[i64, i64]:
     """Update stage 1's weights on the words of a sentence of this domain, tokens[begin:end], and decide on those that
-    the first pass does not settle.
-
-    Returns the loss; the number of words with case, and of those whose decision has capitals.
-    """
-    tokens, truths, z = examples.tokens, examples.truths, buffers.z
-    loss, n_words, n_capitals = 0.0, 0, 0
-    for block in range(begin, end, BLOCK):
-        block_end = min(end, block + BLOCK)
+    the first pass does not settle. Return the numbers of words with case, and of those whose decision has capitals."""
+    tokens, truths, z, table = text.tokens, text.truths, text.z, tables.stage1
+    n_words, n_capitals = 0, 0
+    for block in range(begin, end, ft.BLOCK):
+        block_end = min(end, block + ft.BLOCK)
         for t in range(block, block_end):
             if truths[t] != _NO_SHAPE:
-                features = buffers.features[t - block]
-                n = word_features(hashes[examples.words[t]], tokens[t].shape_evidence, domain, features)
-                neighbor_features(tokens, t, domain, features[n:])
-                n = owned(base.stage1, features, n + N_NEIGHBOR_FEATURES)
-                buffers.n_features[t - block] = n
-                prefetch_rows(table, _ROW, features, n)
+                features = text.features[t - block]
+                n = ft.word_features(hashes[text.words[t]], tokens[t].shape_evidence, domain, features)
+                ft.neighbor_features(tokens, t, domain, features[n:])
+                n = owned(tables.owners[0], features, n + ft.N_NEIGHBOR_FEATURES)
+                text.n_features[t - block] = n
+                ft.prefetch_rows(table, _ROW, features, n)
         for t in range(block, block_end):
             truth = truths[t]
             if truth == _NO_SHAPE:
                 continue
-            features, n = buffers.features[t - block], buffers.n_features[t - block]
+            features, n = text.features[t - block], text.n_features[t - block]
             z[:] = 0
             add_scores(table, features, n, z)
-            if len(base.words):
+            if len(tables.words):
                 for k in range(N_SHAPES):
-                    z[k] += base.words[examples.words[t], k]
-            decided, is_certain = decision(z), lead(z, likeliest(z)) >= STAGE1_LEAD
+                    z[k] += tables.words[text.words[t], k]
+            decided, is_certain = ft.decision(z), ft.lead(z, ft.likeliest(z)) >= ft.STAGE1_LEAD
             softmax(z)
-            if not buffers.is_settled[t]:
+            if not text.is_settled[t]:
                 for k in range(N_SHAPES):
-                    buffers.p[t, k] = z[k]
-                buffers.decisions[t], buffers.is_settled[t] = decided, is_certain
+                    text.p[t, k] = z[k]
+                text.decisions[t], text.is_settled[t] = decided, is_certain
             n_words += 1
-            n_capitals += has_capitals(buffers.decisions[t])
-            loss -= np.log(buffers.p[t, truth] + 1e-30)
+            n_capitals += ft.has_capitals(text.decisions[t])
             if z[truth] < CERTAIN:
                 adagrad(table, features, n, z, truth, rate)
-                if len(base.words):
-                    _update(base.words, examples.words[t], z, truth, rate)
-    return loss, n_words, n_capitals
+                if len(tables.words):
+                    _update(tables.words, text.words[t], z, truth, rate)
+    return n_words, n_capitals
 
 
 @inner
-def _stage2(
-    examples: _Examples,
-    begin: i64,
-    end: i64,
-    n_words: i64,
-    n_capitals: i64,
-    table: F32Matrix,
-    owners: U8Array,
-    rate: f32,
-    buffers: _LearningBuffers,
-) -> f64:
-    """Update stage 2's weights on the words of a sentence of which stage 1 is not certain; return the loss."""
-    tokens, truths, z = examples.tokens, examples.truths, buffers.z
-    loss = 0.0
-    for block in range(begin, end, BLOCK):
-        block_end = min(end, block + BLOCK)
+def _stage2(text: _Text, begin: i64, end: i64, n_words: i64, n_capitals: i64, tables: Tables, rate: f32) -> None:
+    """Update stage 2's weights on the words of a sentence of which stage 1 is not certain."""
+    tokens, truths, z, table = text.tokens, text.truths, text.z, tables.stage2
+    for block in range(begin, end, ft.BLOCK):
+        block_end = min(end, block + ft.BLOCK)
         for t in range(block, block_end):
-            if truths[t] < N_SHAPES and not buffers.is_settled[t]:
-                features = buffers.features[t - block]
-                decision_features(tokens, buffers.decisions, t, n_words, n_capitals, features)
-                buffers.n_features[t - block] = owned(owners, features, N_DECISION_FEATURES)
-                prefetch_rows(table, _ROW, features, buffers.n_features[t - block])
+            if truths[t] < N_SHAPES and not text.is_settled[t]:
+                features = text.features[t - block]
+                ft.decision_features(tokens, text.decisions, t, n_words, n_capitals, features)
+                text.n_features[t - block] = owned(tables.owners[1], features, ft.N_DECISION_FEATURES)
+                ft.prefetch_rows(table, _ROW, features, text.n_features[t - block])
         for t in range(block, block_end):
             truth = truths[t]
-            if truth >= N_SHAPES or buffers.is_settled[t]:
+            if truth >= N_SHAPES or text.is_settled[t]:
                 continue
             for k in range(N_SHAPES):
-                z[k] = PRIOR_WEIGHT * np.log(buffers.p[t, k] + 1e-12)
-            features, n = buffers.features[t - block], buffers.n_features[t - block]
+                z[k] = ft.PRIOR_WEIGHT * np.log(text.p[t, k] + 1e-12)
+            features, n = text.features[t - block], text.n_features[t - block]
             add_scores(table, features, n, z)
-            buffers.is_settled[t] = not gets_network(tokens, t, lead(z, likeliest(z)))
+            text.is_settled[t] = not gets_network(tokens, t, ft.lead(z, ft.likeliest(z)))
             softmax(z)
             for k in range(N_SHAPES):
-                buffers.p[t, k] = z[k]
-            loss -= np.log(z[truth] + 1e-30)
+                text.p[t, k] = z[k]
             if z[truth] < CERTAIN:
                 adagrad(table, features, n, z, truth, rate)
-    return loss
 
 
 @inner
-def _network(
-    examples: _Examples, begin: i64, end: i64, domain: i64, network: Learned, rate: f32, buffers: _LearningBuffers
-) -> None:
+def _network(text: _Text, begin: i64, end: i64, domain: i64, network: net.Learned, rate: f32) -> None:
     """Learn the network on the words of a sentence that it corrects."""
-    tokens, decisions, z = examples.tokens, buffers.decisions, buffers.z
+    tokens, decisions, z = text.tokens, text.decisions, text.z
     for t in range(begin, end):
-        if examples.truths[t] < N_SHAPES and not buffers.is_settled[t]:
+        if text.truths[t] < N_SHAPES and not text.is_settled[t]:
             for k in range(N_SHAPES):
-                z[k] = np.log(buffers.p[t, k] + 1e-12)
-            read_inputs(tokens, t, network.embeddings, network.inputs)
-            fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
-            add_output(network.layers, network.hidden, z)
+                z[k] = np.log(text.p[t, k] + 1e-12)
+            net.read_inputs(tokens, t, network.embeddings, network.inputs)
+            net.fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
+            net.add_output(network.layers, network.hidden, z)
             softmax(z)
-            learn_word(tokens, decisions, t, domain, z, examples.truths[t], rate, network)
+            net.learn_word(tokens, decisions, t, domain, z, text.truths[t], rate, network)
 
 
-@allocating
+@kernel
 def _learn(
-    examples: _Examples,
-    n: i64,
-    lexicon: Lexicon,
-    language: i64,
-    tables: Tables,
-    base: Base,
-    network: Learned,
+    text: _Text, n: i64, lexicon: lx.Lexicon, language: i64, tables: Tables, network: net.Learned,
     rates: tuple[f32, f32, f32],
-) -> tuple[f64, f64, i64]:
-    """Learn all from n tokens, sentence by sentence; return what `learn` does."""
-    buffers = _LearningBuffers(
-        np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOR_FEATURES), np.uint32),
-        np.empty(BLOCK, np.int64),
-        np.empty((n, N_SHAPES)),
-        np.empty(n, np.bool_),
-        np.full(n, NO_DECISION, np.uint8),
-        np.empty(N_SHAPES),
-    )
-    sums = np.zeros(lexicon.domain_log_odds.shape[1], np.int64)
-    loss1, loss2, count = 0.0, 0.0, 0
-    begin = PADDING
+) -> None:  # fmt: skip
+    """Learn all from n tokens, sentence by sentence."""
+    begin = ft.PADDING
     while begin < n:
         end = begin
-        while examples.tokens[end].shape_evidence != END:
+        while text.tokens[end].shape_evidence != lx.END:
             end += 1
-        domain = _domain(examples.words[begin:end], language, lexicon, sums)
-        _first_pass(examples, begin, end, domain, tables.first_pass, base.first_pass, rates[0], buffers)
-        loss, n_words, n_capitals = _stage1(
-            examples, begin, end, domain, lexicon.hashes, tables.stage1, base, rates[0], buffers
-        )
-        loss1 += loss
-        count += n_words
-        loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, base.stage2, rates[1], buffers)
+        domain = _domain(text, begin, end, language, lexicon)
+        _first_pass(text, begin, end, domain, tables, rates[0])
+        n_words, n_capitals = _stage1(text, begin, end, domain, lexicon.hashes, tables, rates[0])
+        _stage2(text, begin, end, n_words, n_capitals, tables, rates[1])
         if len(network.embeddings) != 0:
-            _network(examples, begin, end, domain, network, rates[2], buffers)
-        begin = end + PADDING
-    return loss1, loss2, count
+            _network(text, begin, end, domain, network, rates[2])
+        begin = end + ft.PADDING
 
 
 @inner
-def _is_padding(tokens: TokenArray, t: i64) -> bool:
-    """Return whether a token is padding, which has no word."""
-    return tokens[t].shape_evidence == BEGIN or tokens[t].shape_evidence == END
+def _is_padding(tokens: ft.TokenArray, t: i64) -> bool:
+    return tokens[t].shape_evidence == lx.BEGIN or tokens[t].shape_evidence == lx.END
 
 
 @allocating
-def _learn_gaps(examples: _Examples, n: i64, marks_of: U8Array, table: F32Matrix, owners: U8Array, rate: f32) -> None:
+def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f32) -> None:
     """Learn, from n tokens, where sentences begin: in each gap with a mark that may end one, and after abbreviations.
 
     Sentences are learned from in the order of the text, so that the end of a line is a gap like any other. marks_of: as
-    in Lexicon. table, owners: of stage 1.
+    in Lexicon.
     """
-    tokens = examples.tokens
+    tokens, z = text.tokens, text.z
     words = np.empty(n + 1, np.int64)
     n_words = 0
     for t in range(n):
         if _is_padding(tokens, t):
             continue
-        mark = marks_of[examples.words[t]]
-        if mark == NO_MARK or mark == ABBREVIATED:
+        mark = marks_of[text.words[t]]
+        if mark == NO_MARK or mark == lx.ABBREVIATED:
             words[n_words] = t
             n_words += 1
-    window, features, z = np.empty(GAP_WORDS, TOKEN), np.empty(N_GAP_FEATURES, np.uint32), np.zeros(N_SHAPES)
-    since, quoted = 0, QUOTATION
+    window, features = np.empty(ft.GAP_WORDS, ft.TOKEN), np.empty(ft.N_GAP_FEATURES, np.uint32)
+    since, quoted = 0, ft.QUOTATION
     for k in range(1, n_words):
-        since, quoted = min(since + 1, LONGEST_SINCE), min(quoted + 1, QUOTATION)
-        is_open, marks, begins = quoted < QUOTATION, u32(0), False
-        is_gap = marks_of[examples.words[words[k - 1]]] == ABBREVIATED
+        since, quoted = min(since + 1, ft.LONGEST_SINCE), min(quoted + 1, ft.QUOTATION)
+        is_open, marks, begins = quoted < ft.QUOTATION, u32(0), False
+        is_gap = marks_of[text.words[words[k - 1]]] == lx.ABBREVIATED
         for between in range(words[k - 1] + 1, words[k]):
             if _is_padding(tokens, between):
                 begins = True
                 continue
-            mark = marks_of[examples.words[between]]
+            mark = marks_of[text.words[between]]
             is_gap |= mark == END_MARK
             if mark == QUOTE:
-                quoted = QUOTATION if quoted < QUOTATION else 0
-            marks = add_mark(marks, tokens[between])
+                quoted = ft.QUOTATION if quoted < ft.QUOTATION else 0
+            marks = ft.add_mark(marks, tokens[between])
         if is_gap:
-            for place in range(GAP_WORDS):
-                window[place] = tokens[words[min(max(k + place - GAP_WORDS // 2, 0), n_words - 1)]]
-            gap_features(window, marks, since, is_open, features)
-            n_features = owned(owners, features, N_GAP_FEATURES)
+            for place in range(ft.GAP_WORDS):
+                window[place] = tokens[words[min(max(k + place - ft.GAP_WORDS // 2, 0), n_words - 1)]]
+            ft.gap_features(window, marks, since, is_open, features)
+            n_features = owned(tables.owners[0], features, ft.N_GAP_FEATURES)
             z[:] = 0
-            add_scores(table, features, n_features, z)
+            add_scores(tables.stage1, features, n_features, z)
             odds = z[Shape.CAPITALIZED.value] - z[Shape.LOWER.value]
             z[:] = 0
             z[Shape.CAPITALIZED.value] = 1 / (1 + np.exp(-odds))
             z[Shape.LOWER.value] = 1 - z[Shape.CAPITALIZED.value]
             truth = u8(Shape.CAPITALIZED.value if begins else Shape.LOWER.value)
             if z[truth] < CERTAIN:
-                adagrad(table, features, n_features, z, truth, rate)
+                adagrad(tables.stage1, features, n_features, z, truth, rate)
         since = 0 if begins else since
 
 
 def learn(
     labels: npt.NDArray[np.uint32],
-    lexicon: Lexicon,
+    lexicon: lx.Lexicon,
     tables: Tables,
     language: int = 0,
-    base: Base = NO_BASE,
-    network: Learned = NOT_LEARNED,
+    network: net.Learned = net.NOT_LEARNED,
     progress: float = 0,
-) -> tuple[float, float, int]:
+) -> None:
     """Update the tables and the network on whole sentences of a language.
 
-    Returns the losses of the two stages, Σ −ln p before they learned from the sentence, and the number of words with a
-    true shape. lexicon: what is known from text without these sentences. progress: the fraction of the text that was
-    learned from before.
+    lexicon: what is known from text without these sentences. progress: the fraction of the text that was learned from
+    before.
     """
-    size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
-    examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
+    size = len(labels) + ft.PADDING * (1 + int(np.count_nonzero(labels == 0)))
+    text = _Text.of(size, lexicon.domain_log_odds.shape[1])
     counts, of_lists = lexicon.language_counts, lexicon.language_listed
     of_language = counts[language] if len(counts) else counts.reshape(0, N_SHAPES)
     listed = of_lists[language] if len(of_lists) else of_lists.reshape(-1)
-    n = _read(labels, lexicon, of_language, listed, examples)
-    rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
-    losses = _learn(examples, n, lexicon, language, tables, base, network, rates)
+    n = _read(labels, lexicon, of_language, listed, text)
+    rates = *RATES, net.RATE * max(net.LEAST_RATE, 1 - progress)
+    _learn(text, n, lexicon, language, tables, network, rates)
     if lexicon.marks.size:
-        _learn_gaps(examples, n, lexicon.marks, tables.stage1, base.stage1, rates[0])
-    return losses
+        _learn_gaps(text, n, lexicon.marks, tables, rates[0])

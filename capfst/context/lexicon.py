@@ -7,7 +7,7 @@ have the same shape evidence, so that weights learned from some of them apply to
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from capfst.kernels.types import (
     I8Matrix,
     I32Array,
     I32Cube,
-    I32Matrix,
     I64Array,
     I64Matrix,
     U8Array,
@@ -50,7 +49,6 @@ from capfst.text.unicode import (
 )
 
 ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
-CountTable = TypeVar("CountTable", I32Matrix, I64Matrix)
 
 
 NO_MARKS = NOT_LISTED = np.zeros(0, np.uint8)
@@ -202,10 +200,10 @@ def _fill_evidence(counts: I64Matrix, listed: U8Array, evidence: U8Array) -> Non
         evidence[word] = evidence_of(counts[word], listed, word)
 
 
-def word_evidence(counts: npt.NDArray[np.int64], listed: npt.NDArray[np.uint8] = NOT_LISTED) -> npt.NDArray[np.uint8]:
+def word_evidence(counts: npt.NDArray[np.integer], listed: npt.NDArray[np.uint8] = NOT_LISTED) -> npt.NDArray[np.uint8]:
     """Return `evidence_of` of all words. counts: [words, N_SHAPES]."""
     evidence = np.empty(len(counts), np.uint8)
-    _fill_evidence(counts, listed, evidence)
+    _fill_evidence(counts.astype(np.int64, copy=False), listed, evidence)
     return evidence
 
 
@@ -253,7 +251,6 @@ def evidence_in_12(evidence: i64) -> i64:
 def _hash_words(
     data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: Lowering, hashes: U32Matrix
 ) -> None:
-    """Fill hashes, uint32[words, N_HASHES], as `hash_words`."""
     longest = 0
     for label in range(offsets.size - 1):
         longest = max(longest, offsets[label + 1] - offsets[label])
@@ -274,7 +271,6 @@ def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[n
 
 @kernel
 def _find_marks(data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, marks: U8Array) -> None:
-    """Fill marks, uint8[words], as `word_marks`."""
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
         marks[number] = mark_of(data, start, end)
@@ -301,35 +297,17 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
     return shape_of
 
 
-@inner
-def _count(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: CountTable) -> None:
-    """Add `step` to the count of each label's word and shape."""
-    for label in labels:
-        if label != 0 and shapes[label] != Shape.CASELESS:
-            counts[word_of[label], shapes[label]] += step
-
-
-@kernel
-def _count_32(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: I32Matrix) -> None:
-    _count(labels, word_of, shapes, step, counts)
-
-
-@kernel
-def _count_64(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: I64Matrix) -> None:
-    _count(labels, word_of, shapes, step, counts)
-
-
 def add_shape_counts(
     labels: npt.NDArray[np.uint32],
     word_of: npt.NDArray[np.int64],
     shapes: npt.NDArray[np.uint8],
     step: int,
-    counts: CountTable,
+    counts: npt.NDArray[np.signedinteger],
 ) -> None:
-    """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES]."""
-    count: Any = _count_32 if counts.dtype == np.int32 else _count_64
+    """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES], which is contiguous."""
     for piece, _ in pieces(labels):
-        count(piece, word_of, shapes, step, counts)
+        forms = piece[(piece > 0) & (shapes[piece] != Shape.CASELESS)]
+        np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))
 
 
 def shape_counts(

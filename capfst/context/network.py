@@ -22,9 +22,9 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
 from capfst.context.lexicon import evidence_in_25
-from capfst.kernels import inner, kernel
+from capfst.kernels import inner
 from capfst.kernels.memory import SHORT_COLUMNS
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U8Array, U16Array, U32Strided, i64, u32, u64
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, U8Array, i64, u32, u64
 
 REACH = PADDING
 """The largest distance, in tokens, of words whose places are told apart."""
@@ -104,17 +104,9 @@ def ending_embedding(suffix2_hash: u32) -> i64:
     return 1 + i64(u64(suffix2_hash) * u64(N_ENDINGS) >> u64(32))
 
 
-@kernel
-def _fill_endings(suffix2_hashes: U32Strided, rows: U16Array) -> None:
-    for word in range(rows.size):
-        rows[word] = ending_embedding(suffix2_hashes[word])
-
-
 def ending_embeddings(suffix2_hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:
     """Return what `ending_embedding` does for each word, uint16[words]."""
-    rows = np.empty(len(suffix2_hashes), np.uint16)
-    _fill_endings(suffix2_hashes, rows)
-    return rows
+    return (1 + (suffix2_hashes.astype(np.uint64) * np.uint64(N_ENDINGS) >> np.uint64(32))).astype(np.uint16)
 
 
 @inner

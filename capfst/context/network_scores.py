@@ -14,16 +14,7 @@ import numpy as np
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import TokenArray
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.network import (
-    MEAN_UNIT,
-    N_HIDDEN,
-    N_INPUTS,
-    PLACES,
-    REACH,
-    SPAN,
-    Network,
-    begin_hidden,
-)
+from capfst.context.network import MEAN_UNIT, N_HIDDEN, N_INPUTS, PLACES, REACH, SPAN, Network, begin_hidden
 from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, widen
 from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
 from capfst.kernels.types import (
@@ -74,7 +65,6 @@ class Queue(NamedTuple):
 
 @inner
 def _row(tokens: TokenArray, t: i64, network: Network) -> i64:
-    """Return where the embedding of tokens[t] begins."""
     return N_INPUTS * (i64(tokens[t].embedding) & (len(network.embeddings) - 1))
 
 
@@ -134,15 +124,9 @@ def _add_scores(
 
 @inner
 def add_network(
-    tokens: TokenArray,
-    token_of: I64Array,
-    decisions: U8Array,
-    n: i64,
-    first: i64,
-    network: Network,
-    queue: Queue,
+    tokens: TokenArray, token_of: I64Array, decisions: U8Array, n: i64, first: i64, network: Network, queue: Queue,
     log_p: F32Matrix,
-) -> None:
+) -> None:  # fmt: skip
     """Add the network's scores of the first n words of the queue to log_p, whose row 0 is that of word `first`."""
     tile_size = TILE_ROWS * SHORT_COLUMNS
     queue.near[:] = 0

@@ -17,15 +17,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.written import HAS_SMALL, MAY_BEGIN, SHAPE, written_shapes
-from capfst.context.channel import (
-    N_EXCESS,
-    N_MISSING,
-    N_NEIGHBORS,
-    N_ROWS,
-    NO_STYLE,
-    Style,
-    Written,
-)
+from capfst.context.channel import N_EXCESS, N_MISSING, N_NEIGHBORS, N_ROWS, NO_STYLE, Style, Written
 from capfst.context.context_model import Context
 from capfst.context.domains import ANY
 from capfst.context.shape_scores import score
@@ -109,7 +101,6 @@ def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
 
 
 def _documents(text: bytes) -> list[npt.NDArray[np.uint8]]:
-    """Split a text into documents of _LINES lines."""
     buf = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(buf == ord("\n"))[_LINES - 1 :: _LINES] + 1
     return [document for document in np.split(buf, ends) if document.size]

@@ -63,12 +63,7 @@ def sample(
 ) -> list[npt.NDArray[np.uint32]]:
     """Return the labels to learn from, by source, `most` in total. ends: where each source ends in the labels. run: how
     many sentences stay together."""
-    begins = np.concatenate([[0], ends[:-1]])
-    sizes = ends - begins
-    return [
-        select(labels[begin:end], 0, quota, end - begin, run)
-        for begin, end, quota in zip(begins.tolist(), ends.tolist(), quotas(sizes, most).tolist(), strict=True)
-    ]
+    return smaller(np.split(labels, ends[:-1]), most, run)
 
 
 def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:

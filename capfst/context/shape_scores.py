@@ -118,7 +118,7 @@ def _subtract_largest(z: F32Array) -> None:
 def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
     """Return the sums of the weights in the rows of n features: the first and the third weight in the low and high 16
     bits of one number, the second in another. A slot that holds another feature's row counts as EMPTY_ROW. rows: a
-    table as in Parameters.
+    table as in Context.
 
     All numbers have 32 bits, so that most rows are added at once.
     """

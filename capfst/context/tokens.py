@@ -84,7 +84,6 @@ class TokenizedText(NamedTuple):
 
 @inner
 def _known_token(word: WordRecord, token: Token) -> None:
-    """Fill the token of a word that the LM has, from its record."""
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
     token.lower_class, token.cased_class = word.lower_class, word.cased_class
@@ -146,7 +145,6 @@ def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
 
 @inner
 def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
-    """Add a known word's log-odds to the sums."""
     for language in range(of_languages.size):
         sums.languages[language] += of_languages[language]
     of_language = sums.domains[own_language(of_languages)]
@@ -171,16 +169,9 @@ def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n
 
 @kernel
 def _read(
-    buf: U8Array,
-    words: Words,
-    begins: BoolArray,
-    unseen: bool,
-    context: Context,
-    lowercaser: Lowercaser,
-    sums: LogOddsSums,
-    language: i64,
-    text: TokenizedText,
-) -> None:
+    buf: U8Array, words: Words, begins: BoolArray, unseen: bool, context: Context, lowercaser: Lowercaser,
+    sums: LogOddsSums, language: i64, text: TokenizedText,
+) -> None:  # fmt: skip
     """Fill `text`. The domain of a line (of a sentence, if there are several languages) is the likeliest one given its
     known words, and the given language, if it is not ANY."""
     t = sentence_padding(text.tokens, 0)

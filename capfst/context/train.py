@@ -1,7 +1,6 @@
 """Fit the context model to a labeled corpus.
 
-In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the lexicon and the learned parameters, from
-which context_model.py makes the context model.
+In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the context model.
 
 The steps: a sample of the corpus (sample.py) → what is known of each word (lexicon.py, classes.py), and of which domain
 (domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (context_model.py).
@@ -10,34 +9,24 @@ The steps: a sample of the corpus (sample.py) → what is known of each word (le
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import lexicon as lx
 from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
-from capfst.context.context_model import Parameters, quantize
+from capfst.context.context_model import Context, context_of
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
-from capfst.context.learn import NO_BASE, Tables, learn
+from capfst.context.learn import Tables, learn
 from capfst.context.learn_network import Learned
-from capfst.context.lexicon import (
-    NO_MARKS,
-    SUFFIX,
-    Lexicon,
-    add_shape_counts,
-    hash_words,
-    label_shapes,
-    shape_counts,
-    word_marks,
-)
 from capfst.context.listed import with_lists
 from capfst.context.network import N_ENDINGS, N_INPUTS, ending_embeddings
 from capfst.corpus.labels import LabeledCorpus, names
-from capfst.corpus.vocabulary import Frequencies
+from capfst.corpus.vocabulary import Vocabulary
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
 from capfst.options import MIN_BITS, ContextOptions
@@ -72,39 +61,39 @@ _PER_COUNTS = 4 * N_SHAPES  # per word and language
 _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 
 
-class Fitted(NamedTuple):
-    """The arguments of `context_model.context_of`."""
+class Sample(NamedTuple):
+    """What a context model learns from."""
 
-    lexicon: Lexicon
-    parameters: Parameters
+    sources: list[npt.NDArray[np.uint32]]  # labels of whole sentences, by source
+    languages: npt.NDArray[np.int64]  # of each source, from 0 on
+    word_lists: list[npt.NDArray[np.uint32]]  # by language: the labels of their entries, each followed by a 0
+    unknown: int  # the label of `<unk>`
+
+    @classmethod
+    def of(cls, sources: list[npt.NDArray[np.uint32]], languages: npt.NDArray[np.int64], *lists: Any) -> Sample:
+        """Return a sample without sources of which nothing is in it. lists: the other fields."""
+        kept = [number for number, labels in enumerate(sources) if labels.any()]
+        return cls([sources[number] for number in kept], languages[kept], *lists)
 
 
 def fit(
-    symbols: Symbols,
+    vocabulary: Vocabulary,
     starts: npt.NDArray[np.int32],
-    occurrences: npt.NDArray[np.int64],
     corpus: LabeledCorpus,
     language_of: npt.NDArray[np.int64],
-    word_lists: list[npt.NDArray[np.uint32]],
-    frequencies: list[Frequencies],
-    unknown: int,
     memory: int | None,
     show: Progress,
     options: ContextOptions,
     shape_of: npt.NDArray[np.uint8] | None = None,
-    known: Lexicon | None = None,
-) -> Fitted:
-    """Fit the lexicon and the parameters of a context model to a corpus.
+    known: lx.Lexicon | None = None,
+) -> tuple[lx.Lexicon, Context]:
+    """Return the lexicon and the context model learned from a corpus.
 
     Args:
+        vocabulary: of the corpus and of word lists. The words of lists without frequencies count as occurrences, and
+            their names of several words are learned from; other lists are only evidence.
         starts: the words' first labels, as from symbols.check.
-        occurrences: of each label, int64[V + 1].
         language_of: the language of each source, from 0 on; all 0 if there is only one, or none was named.
-        word_lists: by language, as far as there are any, the labels of the entries of its word lists
-            (corpus/word_lists.py), each followed by a 0. Their words count as occurrences, and names of
-            several words are learned from.
-        frequencies: the word lists that are only evidence.
-        unknown: the label of `<unk>`.
         memory: bytes that the program may take. If they are few, fewer labels are learned from, in smaller tables.
         shape_of: what is decided on, by label: the shapes of the surface forms if None, or their spellings.
         known: a lexicon of these words for something else to decide on, which is used except for its shapes and counts.
@@ -112,6 +101,7 @@ def fit(
     Raises:
         OptionError: too little memory.
     """
+    symbols, occurrences = vocabulary.symbols, vocabulary.counts
     size = wanted = min(int(occurrences.sum()), options.max_labels)
     per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
     fixed = _KERNELS + per_word * len(starts) + _PER_EMBEDDING * _embeddings(len(starts))
@@ -126,36 +116,24 @@ def fit(
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
-    samples = sample.sample(*corpus, size)
-    kept = [number for number, labels in enumerate(samples) if labels.any()]
-    sources, languages = [samples[number] for number in kept], language_of[kept]
+    learned = Sample.of(sample.sample(*corpus, size), language_of, vocabulary.listed, vocabulary.unknown)
+    learned = learned._replace(word_lists=vocabulary.listed[: int(learned.languages.max()) + 1])
     if known is not None and shape_of is not None:
-        lexicon = known._replace(shapes=shape_of, marks=NO_MARKS)
+        lexicon = known._replace(shapes=shape_of, marks=lx.NO_MARKS)
     else:
-        lexicon = _lexicon(
-            symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
-        )
-    word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
-    counts = shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
-    of_languages = count_by_language(lexicon, counts, sources, languages, word_lists)
-    lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), frequencies)
+        lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, shape_of, learned, options.max_domains)
+    counts = lx.shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
+    of_languages = count_by_language(lexicon, counts, learned)
+    lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
     if known is None:
         lexicon = _with_embeddings(lexicon, totals)
-    learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
     tables = Tables.of(rows)
     n_embeddings = _embeddings(len(totals)) if size >= LEAST_FOR_NETWORK else 0
     network = Learned.of(n_embeddings, lexicon.n_domains)
-    learn_in_turn(
-        lexicon,
-        sources,
-        languages,
-        learned_names,
-        show,
-        lambda labels, known, language, progress: learn(labels, known, tables, language, NO_BASE, network, progress),
-    )
+    learn_in_turn(lexicon, learned, tables, network, show)
     if shape_of is None:
-        raise_listed(lexicon, word_lists, totals == 0)
-    return Fitted(lexicon, quantize(tables, network, lexicon, starts))
+        raise_listed(lexicon, learned.word_lists, totals == 0)
+    return lexicon, context_of(tables, network, lexicon, starts)
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -182,54 +160,43 @@ def _embeddings(n_words: int) -> int:
 
 
 def _lexicon(
-    symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    occurrences: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.float64],
-    word_of: npt.NDArray[np.int64],
-    shape_of: npt.NDArray[np.uint8] | None,
-    sources: list[npt.NDArray[np.uint32]],
-    languages: npt.NDArray[np.int64],
-    max_domains: int,
-) -> Lexicon:
+    symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.float64], word_of: npt.NDArray[np.int64], shape_of: npt.NDArray[np.uint8] | None,
+    learned: Sample, max_domains: int,
+) -> lx.Lexicon:  # fmt: skip
     """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
     of each word. shape_of: as for `fit`."""
-    shapes = label_shapes(symbols, starts)
+    shapes = lx.label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
-    classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
-    hashes = hash_words(symbols, starts)
-    embeddings = ending_embeddings(hashes[:, SUFFIX + 1])
-    marks = NO_MARKS
+    class_of = label_classes(sample.smaller(learned.sources, CLASSED), len(symbols))
+    classes = word_classes(class_of, word_of, lower, occurrences)
+    hashes = lx.hash_words(symbols, starts)
+    embeddings = ending_embeddings(hashes[:, lx.SUFFIX + 1])
+    marks = lx.NO_MARKS
     if shape_of is None:
-        shape_of, marks = shapes, word_marks(symbols, starts)
-    log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
+        shape_of, marks = shapes, lx.word_marks(symbols, starts)
+    log_odds = find_domains(learned.sources, learned.languages, word_of, totals, ~lower[starts[:-1]], max_domains)
     none = np.zeros((0, N_SHAPES), np.int64)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, marks=marks)
+    return lx.Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, marks=marks)
 
 
-def count_by_language(
-    lexicon: Lexicon,
-    counts: npt.NDArray[np.int64],
-    sources: list[npt.NDArray[np.uint32]],
-    languages: npt.NDArray[np.int64],
-    word_lists: list[npt.NDArray[np.uint32]],
-) -> npt.NDArray[np.int32]:
+def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learned: Sample) -> npt.NDArray[np.int32]:
     """Add the word lists to the shape counts of a corpus, in place. Return the shape counts of each language, if there
-    are several, from the sources that are learned from and from its word lists."""
+    are several, from the sample and from its word lists."""
     of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
-    for language, labels in zip(languages.tolist(), sources, strict=True) if len(of_languages) else ():
-        add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
-    for language, entries in enumerate(word_lists):
+    for language, labels in zip(learned.languages, learned.sources, strict=True) if len(of_languages) else ():
+        lx.add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
+    for language, entries in enumerate(learned.word_lists):
         forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
         for table in (counts, *of_languages[language : language + 1]):
             np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
     return of_languages
 
 
-def _with_embeddings(lexicon: Lexicon, totals: npt.NDArray[np.float64]) -> Lexicon:
+def _with_embeddings(lexicon: lx.Lexicon, totals: npt.NDArray[np.float64]) -> lx.Lexicon:
     """Return the lexicon with embeddings of their own for the most frequent words: relative to the square root of the
     text in a language, so that one with little text has its share. totals: the occurrences of each word."""
     frequency = totals / max(1, totals.sum()) ** 0.5
@@ -242,21 +209,16 @@ def _with_embeddings(lexicon: Lexicon, totals: npt.NDArray[np.float64]) -> Lexic
     return lexicon._replace(embeddings=embeddings)
 
 
-def learn_in_turn(
-    lexicon: Lexicon,
-    sources: list[npt.NDArray[np.uint32]],
-    languages: npt.NDArray[np.int64],
-    learned_names: list[npt.NDArray[np.uint32]],
-    show: Progress,
-    learn: Callable[[npt.NDArray[np.uint32], Lexicon, int, float], object],
-) -> None:
-    """Learn from all sources, and from the names of each language, slice by slice in turn.
-
-    learn: of labels, given the lexicon without their counts, their language, and the fraction that was learned from.
-    """
-    without_gaps = lexicon._replace(marks=NO_MARKS)
-    texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
-    texts += [(labels, without_gaps, language) for language, labels in enumerate(learned_names)]
+def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network: Learned, show: Progress) -> None:
+    """Learn from all sources, and from the names of each language, slice by slice in turn; the lexicon then lacks the
+    counts of these."""
+    without_gaps = lexicon._replace(marks=lx.NO_MARKS)
+    of_sources = zip(learned.sources, learned.languages.tolist(), strict=True)
+    texts = [(labels, lexicon, language) for labels, language in of_sources]
+    texts += [
+        (sample.enclosed(names(entries), learned.unknown), without_gaps, language)
+        for language, entries in enumerate(learned.word_lists)
+    ]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
 
     def count(turns: range, step: int) -> None:
@@ -264,9 +226,9 @@ def learn_in_turn(
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
                 counting = labels, known.word_of, known.shapes, step
-                add_shape_counts(*counting, known.shape_counts)
+                lx.add_shape_counts(*counting, known.shape_counts)
                 if lexicon.n_languages:
-                    add_shape_counts(*counting, known.language_counts[language])
+                    lx.add_shape_counts(*counting, known.language_counts[language])
 
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
         for first in range(0, _SLICES, _NEW):
@@ -274,12 +236,12 @@ def learn_in_turn(
             count(turns, -1)
             for turn in turns:
                 for slices, known, language in sliced:
-                    learn(slices[turn], known, language, turn / _SLICES)
+                    learn(slices[turn], known, tables, language, network, turn / _SLICES)
                     advance(slices[turn].size)
             count(turns, 1)
 
 
-def raise_listed(lexicon: Lexicon, word_lists: list[npt.NDArray[np.uint32]], absent: npt.NDArray[np.bool_]) -> None:
+def raise_listed(lexicon: lx.Lexicon, word_lists: list[npt.NDArray[np.uint32]], absent: npt.NDArray[np.bool_]) -> None:
     """Raise, in place, the counts of listed words that the corpus has not, so that one entry decides their case.
 
     Such a word counts as LISTED occurrences; in mixed case as LISTED_MIXED, because small corpora teach nothing of

@@ -57,9 +57,13 @@ class KernelFunction(Generic[P, R]):
         return hashlib.blake2b(repr([kernel._content() for kernel in reached]).encode(), digest_size=16).hexdigest()
 
     def _globals(self) -> dict[str, Any]:
-        """Return the global values that the function names."""
-        known, code = self.py_func.__globals__, self.py_func.__code__
-        return {name: known[name] for name in sorted(code.co_names) if name in known}
+        """Return the global values that the function names, and those of the package's modules that it names."""
+        known, names = self.py_func.__globals__, sorted(self.py_func.__code__.co_names)
+        found = {name: known[name] for name in names if name in known}
+        for module in [value for value in found.values() if isinstance(value, ModuleType)]:
+            if module.__name__.startswith("capfst."):
+                found |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
+        return found
 
     def _content(self) -> list[Any]:
         """Return everything that determines the machine code, except the code of other kernels."""

@@ -1,9 +1,9 @@
 """Levels → the states and arcs of the acceptor, by the conventions of fst/write.py.
 
-In: the levels of a model (levels.py), or an estimator all of whose n-grams are kept (`UnprunedAcceptor`). Out: its
-states, arcs and start state, as whole arrays or in chunks, so that the model need not fit in memory. The states are the
-contexts: the empty one, then those of one word in the order of level 1, those of two words, and so on; n-grams that are
-not extended are not states. An arc leads to the state of the longest suffix of the words read that is a context.
+In: the levels of a model (levels.py), or an estimator all of whose n-grams are kept. Out: its states, arcs and start
+state, as whole arrays or in chunks, so that the model need not fit in memory. The states are the contexts: the empty
+one, then those of one word in the order of level 1, those of two words, and so on; n-grams that are not extended are
+not states. An arc leads to the state of the longest suffix of the words read that is a context.
 """
 
 import itertools
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE, ArcArray, StateArray
 from capfst.kernels import kernel
-from capfst.kernels.types import F64Array, U32Array, i64
+from capfst.kernels.types import F64Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.levels import Level, cost
 
@@ -41,7 +41,7 @@ class Acceptor:
     chunks: Callable[[], Iterator[Chunk]]
 
 
-def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
+def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:
     """Return state 0 and its arcs, given the costs of order 1, float64[V + 1] (at 0 the cost of `</s>`), and the target
     states of the arcs, uint32[V + 1]."""
     arcs = np.zeros(len(cost) - 1, ARC)
@@ -50,37 +50,56 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArr
     arcs["nextstate"] = target[1:]
     state = np.zeros(1, STATE)
     state["final"], state["narcs"] = cost[0], len(arcs)
-    return state, arcs
+    return Chunk(0, state, 0, arcs)
 
 
 @kernel
-def _fill_from_level(
-    level: tuple[U32Array, U32Array, F64Array],
-    target: U32Array,
-    state_of: U32Array,
-    first_state: i64,
-    states: StateArray,
-    arcs: ArcArray,
-) -> None:
-    """Add the n-grams of a level to the states of their prefixes (numbers from first_state on), sorted by word like the
-    level.
-
-    level: (word, prefix, cost) of the n-grams, as in Level; target: the target state of each; state_of: the state of
-    each prefix. `narcs` of a state is its number of arcs so far, and is increased.
-    """
-    word, prefix, cost = level
-    first_arc = states[0].pos
+def _fill(
+    backoff: F64Array, backoff_state: U32Array, word: U32Strided, prefix: U32Array, cost: F64Array, target: U32Array,
+    states: StateArray, arcs: ArcArray,
+) -> None:  # fmt: skip
+    """Fill the states and arcs, which are 0, of `_chunk`."""
     for i in range(len(word)):
-        state = states[state_of[prefix[i]] - first_state]
+        states[prefix[i]].narcs += word[i] != 0
+    pos = 0
+    for k in range(len(states)):
+        state, arc = states[k], arcs[pos]
+        state.pos, state.final = pos, np.inf
+        state.niepsilons = state.noepsilons = 1
+        arc.weight, arc.nextstate = backoff[k], backoff_state[k]
+        pos += 1 + i64(state.narcs)
+        state.narcs = 1
+    for i in range(len(word)):
+        state = states[prefix[i]]
         if word[i] == 0:
             state.final = cost[i]
             continue
-        arc = arcs[state.pos - first_arc + state.narcs]
+        arc = arcs[state.pos + state.narcs]
         state.narcs += 1
-        arc.ilabel = word[i]
-        arc.olabel = word[i]
+        arc.ilabel = arc.olabel = word[i]
         arc.weight = cost[i]
         arc.nextstate = target[i]
+
+
+def _chunk(
+    backoff: npt.NDArray, backoff_state: npt.NDArray, word: npt.NDArray, prefix: npt.NDArray, cost: npt.NDArray,
+    target: npt.NDArray,
+) -> Chunk:  # fmt: skip
+    """Return states, numbered from 0 on, with their arcs, given the backoff cost of each and the state that this leads
+    to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
+    states, arcs = np.zeros(len(backoff), STATE), np.zeros(len(backoff) + np.count_nonzero(word), ARC)
+    _fill(backoff, backoff_state, word, prefix, cost, target, states, arcs)
+    return Chunk(0, states, 0, arcs)
+
+
+def _numbered(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks that are each numbered from 0 on as consecutive ones."""
+    first_state, first_arc = 0, 0
+    for _, states, _, arcs in chunks:
+        states["pos"] += first_arc
+        yield Chunk(first_state, states, first_arc, arcs)
+        first_state += len(states)
+        first_arc += len(arcs)
 
 
 def lay_out(levels: list[Level]) -> Acceptor:
@@ -100,32 +119,20 @@ def lay_out(levels: list[Level]) -> Acceptor:
         number += len(contexts[n])
         arcs += int(np.count_nonzero(level.word))
     ngrams = [len(level) for level in levels]
-    return Acceptor(
-        number, arcs + number - 1, int(states_of[0][0]), ngrams, lambda: _chunks(levels, states_of, contexts)
-    )
+    start = int(states_of[0][0])
+    return Acceptor(number, arcs + number - 1, start, ngrams, lambda: _numbered(_chunks(levels, states_of, contexts)))
 
 
 def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
     """Yield the root, then the states of each level's contexts, with their arcs."""
-    states, arcs = root(levels[0].cost, states_of[0])
-    yield Chunk(0, states, 0, arcs)
-    first_state, first_arc = 1, len(arcs)
+    yield root(levels[0].cost, states_of[0])
     for n, (level, above) in enumerate(itertools.pairwise(levels)):
-        context = contexts[n]
-        sizes = 1 + np.bincount(above.prefix[above.word != 0], minlength=len(level))[context]
-        states, arcs = np.zeros(len(context), STATE), np.zeros(int(sizes.sum()), ARC)
-        states["pos"] = first_arc + np.cumsum(sizes) - sizes
-        states["narcs"] = states["niepsilons"] = states["noepsilons"] = 1
-        states["final"] = np.inf
-        backoffs = states["pos"] - np.uint32(first_arc)
-        arcs["weight"][backoffs] = level.backoff[context]
-        arcs["nextstate"][backoffs] = states_of[n - 1][level.suffix[context]] if n else 0
-        if len(above):
-            ngrams = above.word, above.prefix, above.cost
-            _fill_from_level(ngrams, states_of[n + 1], states_of[n], first_state, states, arcs)
-        yield Chunk(first_state, states, first_arc, arcs)
-        first_state += len(states)
-        first_arc += len(arcs)
+        context, number = contexts[n], np.zeros(len(level), np.uint32)
+        number[context] = np.arange(len(context))
+        backoff_state = states_of[n - 1][level.suffix[context]] if n else np.zeros(len(context), np.uint32)
+        yield _chunk(
+            level.backoff[context], backoff_state, above.word, number[above.prefix], above.cost, states_of[n + 1]
+        )
 
 
 def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
@@ -142,97 +149,42 @@ def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
     return states, arcs, acceptor.start
 
 
-class _Targets(NamedTuple):
-    """Input of `_fill_from_contexts` besides the contexts. Costs are −ln, states are numbers of states."""
+def unpruned(estimator: Estimator) -> Acceptor:
+    """Lay out the acceptor of a model that keeps all n-grams of the estimator. Its chunks can be read once."""
+    counts, order = estimator.counts, estimator.counts.order
+    occurs = counts.tokens > 0
+    # Level 1: a state for each label that occurs. Other labels have no successors.
+    of_label = np.where(occurs, np.cumsum(occurs), 0).astype(np.uint32)
+    shift = [0, 0]  # state = node + shift, from level 2 on
+    number = 1 + (int(occurs.sum()) if order > 1 else 0)
+    n_arcs = counts.words
+    for n in range(2, order + 1):
+        grams = int(counts.first_nodes[n][-1] - counts.sentence_ends[n].sum())
+        n_arcs += grams
+        shift.append(number - int(counts.sentence_ends[n].sum()))
+        if n < order:
+            number += grams
 
-    backoff_cost: F64Array  # float64[c], of each context
-    backoff_state: U32Array  # uint32[c]
-    cost: F64Array  # float64[n], of each n-gram
-    state: U32Array  # uint32[n], the target of its arc
-
-
-@kernel
-def _fill_from_contexts(contexts: Contexts, targets: _Targets, states: StateArray, arcs: ArcArray) -> i64:
-    """Fill the states of contexts, and their arcs from number 0 on; return the number of arcs."""
-    gram, row = 0, 0
-    for context in range(len(contexts.size)):
-        state = states[context]
-        state.pos = row
-        state.final = np.inf
-        state.niepsilons = 1
-        state.noepsilons = 1
-        arcs[row].ilabel = 0
-        arcs[row].olabel = 0
-        arcs[row].weight = targets.backoff_cost[context]
-        arcs[row].nextstate = targets.backoff_state[context]
-        begin = row
-        row += 1
-        for _ in range(contexts.size[context]):
-            word = contexts.grams[gram, WORD]
-            if word == 0:
-                state.final = targets.cost[gram]
-            else:
-                arcs[row].ilabel = word
-                arcs[row].olabel = word
-                arcs[row].weight = targets.cost[gram]
-                arcs[row].nextstate = targets.state[gram]
-                row += 1
-            gram += 1
-        state.narcs = row - begin
-    return row
-
-
-class UnprunedAcceptor:
-    """An acceptor, as `Acceptor`, of a model that keeps all n-grams of the estimator. Its chunks can be read once."""
-
-    def __init__(self, estimator: Estimator) -> None:
-        self.estimator = estimator
-        counts = estimator.counts
-        occurs = counts.tokens > 0
-        # Level 1: a state for each label that occurs. Other labels have no successors.
-        self._of_label = np.where(occurs, np.cumsum(occurs), 0).astype(np.uint32)
-        self._shift = [0, 0]  # state = node + shift, from level 2 on
-        number = 1 + (int(occurs.sum()) if counts.order > 1 else 0)
-        arcs = counts.words
-        for n in range(2, counts.order + 1):
-            grams = int(counts.first_nodes[n][-1] - counts.sentence_ends[n].sum())
-            arcs += grams
-            self._shift.append(number - int(counts.sentence_ends[n].sum()))
-            if n < counts.order:
-                number += grams
-        self.states = number
-        self.arcs = arcs + number - 1
-        self.start = 1 if counts.order > 1 else 0
-        self.ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
-
-    def _state(self, n: int, node: npt.NDArray) -> npt.NDArray:
+    def state(n: int, node: npt.NDArray) -> npt.NDArray:
         """Return the states of nodes of level n that do not end in </s>."""
         if n == 0:
             return np.zeros(len(node), np.uint32)
-        return self._of_label[node] if n == 1 else node + np.uint32(self._shift[n] % 2**32)
+        return of_label[node] if n == 1 else node + np.uint32(shift[n] % 2**32)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the root, then the states of each bucket of contexts, with their arcs."""
-        target = self._of_label if self.estimator.counts.order > 1 else np.zeros_like(self._of_label)
-        states, arcs = root(cost(self.estimator.unigrams.prob), target)
-        yield Chunk(0, states, 0, arcs)
-        first_state, first_arc = 1, len(arcs)
-        for chunk in self.estimator.contexts(self._compile):
-            chunk.states["pos"] += first_arc
-            yield Chunk(first_state, chunk.states, first_arc, chunk.arcs)
-            first_state += len(chunk.states)
-            first_arc += len(chunk.arcs)
-
-    def _compile(self, contexts: Contexts) -> Chunk:
-        """Build the states and arcs of one bucket, numbered as if it were the first."""
+    def compiled(contexts: Contexts) -> Chunk:
         n, grams = contexts.order, contexts.grams
-        states, arcs = np.zeros(len(contexts.node), STATE), np.empty(len(grams) + len(contexts.node), ARC)
-        last = n == self.estimator.counts.order
-        targets = _Targets(
+        return _chunk(
             cost(contexts.gamma),
-            self._state(n - 2, contexts.suffix),
+            state(n - 2, contexts.suffix),
+            grams[:, WORD],
+            np.repeat(np.arange(len(contexts.node), dtype=np.uint32), contexts.size),
             cost(contexts.prob[:, PROB]),
-            self._state(n - 1, grams[:, SUFFIX]) if last else self._state(n, grams[:, NODE]),
+            state(n - 1, grams[:, SUFFIX]) if n == order else state(n, grams[:, NODE]),
         )
-        number = _fill_from_contexts(contexts, targets, states, arcs)
-        return Chunk(0, states, 0, arcs[:number])
+
+    def chunks() -> Iterator[Chunk]:
+        yield root(cost(estimator.unigrams), of_label if order > 1 else np.zeros_like(of_label))
+        yield from estimator.contexts(compiled)
+
+    ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
+    return Acceptor(number, n_arcs + number - 1, int(order > 1), ngrams, lambda: _numbered(chunks()))

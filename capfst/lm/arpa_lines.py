@@ -97,7 +97,6 @@ def number(data: U8Array, begin: i64, end: i64) -> f64:
 
 @allocating
 def _slots(words: Strings) -> I32Array:
-    """Build the hash table of a WordIndex."""
     n = len(words.offsets) - 1
     size = 16
     while size < 2 * (n + 1):

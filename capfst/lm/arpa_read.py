@@ -17,24 +17,13 @@ from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
 from capfst.io.compression import DAMAGED, decompressed
-from capfst.lm.arpa_lines import (
-    BAD_FIELDS,
-    BAD_NUMBER,
-    LARGEST,
-    LN10,
-    POSITIVE,
-    REASONS,
-    TOO_LARGE,
-    WordIndex,
-    number,
-    parse,
-)
+from capfst.lm import arpa_lines as lines
 from capfst.lm.levels import BadRowError, Level, NgramTable, link
 from capfst.options import MAX_ORDER
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
-NEVER = 100 * LN10
+NEVER = 100 * lines.LN10
 """The cost of <unk> in a model without it, as in KenLM."""
 _IMPOSSIBLE = float(np.finfo(np.float32).max)
 """Costs above it are infinite in cap.fst."""
@@ -106,17 +95,17 @@ class _Reader:
                 return data[:end].rstrip(b" \t\r")
         return None
 
-    def ngrams(self, order: int, number: int, index: WordIndex) -> NgramTable:
+    def ngrams(self, order: int, number: int, index: lines.WordIndex) -> NgramTable:
         """Read the next `number` lines as n-grams of word numbers."""
         parts: list[NgramTable] = []
         while number and self.more():
             size = min(number, int(np.count_nonzero(self.text[self.offset :] == _NEWLINE)))
             part = NgramTable(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
-            self.offset, parsed, wrong = parse(self.text, self.offset, index, part.words, part.cost, part.backoff)
+            self.offset, parsed, wrong = lines.parse(self.text, self.offset, index, part.words, part.cost, part.backoff)
             self.line += parsed
             number -= parsed
             if wrong:
-                self.fail(self.line + 1, f"invalid {order}-gram: " + REASONS[wrong].format(n=order))
+                self.fail(self.line + 1, f"invalid {order}-gram: " + lines.REASONS[wrong].format(n=order))
             parts.append(part[np.arange(size) < parsed] if parsed < size else part)
             if parsed < size:
                 break
@@ -147,7 +136,7 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # lowercase first among equally likely forms
     forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
     # The numbers of words here: <s>, </s>, then those of labels 1, 2, …
-    index = WordIndex.of([START, END, *forms])
+    index = lines.WordIndex.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
@@ -174,7 +163,6 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
 
 
 def _header(reader: _Reader) -> list[int]:
-    """Read the number of n-grams per order."""
     while (line := reader.next()) not in (b"\\data\\", UTF8_MARK + b"\\data\\"):  # editors add a mark
         if line is None:
             reader.fail(reader.line, "there is no \\data\\ line, so this is not an ARPA model")
@@ -199,7 +187,6 @@ def _header(reader: _Reader) -> list[int]:
 
 
 def _section(reader: _Reader, mark: bytes) -> None:
-    """Read the line that begins a section."""
     line = reader.next()
     if line is None:
         reader.fail(reader.line, f"the file ends before {mark.decode()}; it is truncated")
@@ -221,7 +208,7 @@ def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
             reader.fail(reader.line, f"{count - len(unigrams)} 1-grams fewer than the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
-            reader.fail(reader.line, "invalid 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
+            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[lines.BAD_FIELDS].format(n=1))
         word = fields[1]
         try:
             word.decode()
@@ -230,21 +217,21 @@ def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
         if word == EPSILON.encode():
             reader.fail(reader.line, f"the word {EPSILON} is reserved in FSTs")
         numbers = (fields[0], *fields[2:], b"0")[:2]
-        log_p, weight = (number(np.frombuffer(field, np.uint8), 0, len(field)) for field in numbers)
+        log_p, weight = (lines.number(np.frombuffer(field, np.uint8), 0, len(field)) for field in numbers)
         wrong = 0
         if math.isnan(log_p) or math.isnan(weight):
-            wrong = BAD_NUMBER
+            wrong = lines.BAD_NUMBER
         elif log_p > 0 and word != START:
-            wrong = POSITIVE
-        elif weight > LARGEST:
-            wrong = TOO_LARGE
+            wrong = lines.POSITIVE
+        elif weight > lines.LARGEST:
+            wrong = lines.TOO_LARGE
         if wrong:
-            reader.fail(reader.line, "invalid 1-gram: " + REASONS[wrong])
-        if word == END and -log_p * LN10 > _IMPOSSIBLE:
+            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[wrong])
+        if word == END and -log_p * lines.LN10 > _IMPOSSIBLE:
             reader.fail(reader.line, "the probability of </s> is 0, so that no sentence can end")
         if word in unigrams:
             reader.fail(reader.line, f"the word {word.decode()!r} is repeated")
-        unigrams[word] = -log_p * LN10 + 0.0, -weight * LN10 + 0.0
+        unigrams[word] = -log_p * lines.LN10 + 0.0, -weight * lines.LN10 + 0.0
     if END not in unigrams:
         reader.fail(reader.line, "</s> is not among the 1-grams, so that no sentence can end")
     unigrams.setdefault(UNKNOWN, (NEVER, 0.0))

@@ -58,7 +58,6 @@ def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
 
 @inner
 def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
-    """Write a word to out[i:]; return the position after it."""
     for k in range(words.offsets[label], words.offsets[label + 1]):
         out[i] = words.data[k]
         i += 1
@@ -126,7 +125,6 @@ def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histo
 
 
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
-    """Yield the contents of the file."""
     past = histories(states, arcs)
     words = Strings.of([b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"])
     # States are sorted by the length of their histories, so the n-grams of an order are those of consecutive states.

@@ -87,7 +87,6 @@ def count(
 
 
 def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
-    """Return int64[N + 1]: the cutoff of each order."""
     given = cutoffs or (0,)
     if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
         raise OptionError(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
-from capfst.lm.acceptor import Acceptor, UnprunedAcceptor, lay_out
+from capfst.lm.acceptor import Acceptor, lay_out, unpruned
 from capfst.lm.count import bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level
@@ -118,12 +118,12 @@ def acceptor(
         CapfstError: no space for temporary files.
     """
     with _counted(labels, words, order, options) as estimator:
-        unpruned = UnprunedAcceptor(estimator)
-        enough = options.max_ngrams is None or sum(unpruned.ngrams) <= options.max_ngrams
+        whole = unpruned(estimator)
+        enough = options.max_ngrams is None or sum(whole.ngrams) <= options.max_ngrams
         if order == 1 or (enough and options.threshold is None and not estimator.counts.cutoffs.any()):
-            yield Acceptor(unpruned.states, unpruned.arcs, unpruned.start, unpruned.ngrams, unpruned.chunks)
+            yield whole
             return
-        del unpruned
+        del whole
         levels = Pruner(estimator, options.max_ngrams, options.threshold, options.ambiguity).run()
     yield lay_out(levels)
 

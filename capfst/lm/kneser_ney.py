@@ -13,18 +13,17 @@ to the node, for the next order.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import allocating, kernel
-from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, U64Array, f64, i64, u32, u64
+from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, f64, i64, u32
 from capfst.lm.count import NgramCounts
 from capfst.lm.discount import discounts
 from capfst.lm.ngram_windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
-from capfst.lm.partition import Partition, bucket_of, buckets_of_nodes
+from capfst.lm.partition import buckets_of, buckets_of_nodes
 from capfst.system.buckets import Buckets, Store, sort_by_bucket
 from capfst.system.parallel import exhaust, map_in_pool
 from capfst.system.radix_sort import refine
@@ -42,13 +41,7 @@ WORD, PROB, LOWER, NODE, SUFFIX = range(5)
 # The columns of an n-gram for the order above: its node; its prefix's node, last word and probability as float32.
 _BACK_NODE, _BACK_PREFIX, _BACK_WORD, _BACK_PROB = range(4)
 
-
-@dataclass
-class Unigrams:
-    """Order 1. P(0) is the probability of </s>; <s> has none."""
-
-    prob: npt.NDArray  # float64[V + 1]
-    gamma: float
+ABSENT = np.uint32(2**32 - 1)
 
 
 class Contexts(NamedTuple):
@@ -68,13 +61,13 @@ class Contexts(NamedTuple):
     prob: F32Matrix  # float32[sum(size), 5]: the same memory, for PROB and LOWER
 
 
-def unigrams(counts: NgramCounts) -> Unigrams:
-    """Estimate order 1, interpolated with the uniform distribution over V labels and </s>, as lmplz by default."""
+def unigrams(counts: NgramCounts) -> npt.NDArray:
+    """Estimate order 1, interpolated with the uniform distribution over V labels and </s>, as lmplz by default. Return
+    the probabilities, float64[V + 1]; at 0 that of </s>; <s> has none."""
     count = counts.continuations.astype(np.float64)
     amount = discounts(counts.counts_of_counts[1])[np.minimum(counts.continuations, 3)]
     total = count.sum()
-    gamma = amount.sum() / total
-    return Unigrams((count - amount) / total + gamma / (counts.words + 1), float(gamma))
+    return (count - amount) / total + amount.sum() / total / (counts.words + 1)
 
 
 @allocating
@@ -97,40 +90,6 @@ def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, 
         if grams.shape[1] > _OCCURRENCES:
             grams[i, _OCCURRENCES] = nodes[i, OCCURRENCES]
     return grams
-
-
-@allocating
-def _buckets_of_contexts(partition: Partition, grams: U32Matrix) -> U32Array:
-    """Return the buckets of the contexts of trigrams."""
-    buckets = np.empty(len(grams), np.uint32)
-    for i in range(len(grams)):
-        buckets[i] = bucket_of(partition, grams[i, _MIDDLE], grams[i, _FIRST])
-    return buckets
-
-
-@allocating
-def _context_keys(grams: U32Matrix, bits: i64) -> U64Array:
-    """Return uint64[·], node h and word a of each n-gram: keys in the order of the contexts a·h."""
-    keys = np.empty(len(grams), np.uint64)
-    for i in range(len(grams)):
-        keys[i] = (u64(grams[i, _MIDDLE]) << u64(bits)) | u64(grams[i, _FIRST])
-    return keys
-
-
-@allocating
-def _group(keys: U64Array, sorting: U32Array) -> I64Array:
-    """Return the first index of each run of equal keys, and the end of the last run."""
-    number = 1
-    for i in range(1, len(sorting)):
-        number += keys[sorting[i]] != keys[sorting[i - 1]]
-    bounds = np.zeros(number + 1, np.int64)
-    group = 0
-    for i in range(1, len(sorting)):
-        if keys[sorting[i]] != keys[sorting[i - 1]]:
-            group += 1
-            bounds[group] = i
-    bounds[number] = len(sorting)
-    return bounds
 
 
 class _Grouped(NamedTuple):
@@ -198,18 +157,19 @@ def _backward(grouped: _Grouped, contexts: Contexts) -> U32Matrix:
 
 
 @allocating
-def _arrange(back: U32Matrix, start: i64) -> U32Matrix:
-    """Return the rows of `_backward` in the order of their nodes, which begin with `start`, without the node."""
-    below = np.empty((len(back), 3), np.uint32)
-    for i in range(len(back)):
-        node = back[i, _BACK_NODE] - start
-        for column in range(3):
-            below[node, column] = back[i, column + 1]
-    return below
+def by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
+    """Sort rows by their first column, the node, from start to start + number - 1, and drop that column. Nodes without
+    a row get ABSENT in the next one."""
+    placed = np.zeros((number, rows.shape[1] - 1), np.uint32)
+    placed[:, 0] = ABSENT
+    for i in range(len(rows)):
+        node = rows[i, 0] - start
+        for column in range(1, rows.shape[1]):
+            placed[node, column - 1] = rows[i, column]
+    return placed
 
 
 def _as_float(matrix: npt.NDArray) -> npt.NDArray:
-    """Return a view of the same memory as float32."""
     return matrix.view(np.float32)
 
 
@@ -250,15 +210,16 @@ class Estimator:
                 labels = np.arange(parent_start, last + 1, dtype=np.uint32)
                 known = np.zeros((len(labels), 3), np.uint32)
                 known[:, 1] = labels
-                _as_float(known)[:, 2] = self.unigrams.prob[labels]
+                _as_float(known)[:, 2] = self.unigrams[labels]
             else:
                 parent_start = counts.first_nodes[n - 1][bucket]
-                known = _arrange(below.take(bucket), parent_start)
+                known = below.take(bucket)
+                known = by_node(known, parent_start, len(known))
             grams = _forward(nodes.take(bucket), first_nodes[bucket], known, parent_start, below is None)
             if n == 2:
                 target = partition.first_bucket[grams[:, _FIRST]]
             elif n == 3:
-                target = _buckets_of_contexts(partition, grams)
+                target = buckets_of(partition, grams[:, _MIDDLE], grams[:, _FIRST])
             else:
                 buckets = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
                 target = buckets.astype(np.uint32)
@@ -281,10 +242,13 @@ class Estimator:
         `below`."""
         counts = self.counts
         grams = sent.take(bucket)
-        keys = _context_keys(grams, counts.words.bit_length())
+        keys = grams[:, _MIDDLE].astype(np.uint64) << np.uint64(counts.words.bit_length()) | grams[:, _FIRST]
         sorting = refine(grams[:, _WORD].astype(np.uint64), np.arange(len(grams), dtype=np.uint32))
         sorting = refine(keys, sorting)
-        bounds = _group(keys, sorting) if len(grams) else np.zeros(1, np.int64)
+        ranked = keys[sorting]
+        begins = np.ones(len(keys) + 1, np.bool_)
+        begins[1:-1] = ranked[1:] != ranked[:-1]
+        bounds = np.flatnonzero(begins)
         leaders = grams[sorting[bounds[:-1]]]  # the first n-gram of each context
         number = len(leaders)
         if n == 2:

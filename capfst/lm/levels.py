@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import BoolArray, U32Array, U32Matrix, U32Strided, i64
-from capfst.lm.kneser_ney import Unigrams
 from capfst.system.radix_sort import refine
 
 
@@ -62,11 +61,10 @@ def cost(probability: npt.NDArray) -> npt.NDArray:
         return -np.log(probability, dtype=np.float64)
 
 
-def unigram_level(unigrams: Unigrams) -> Level:
-    """Return level 1, without backoff weights."""
-    number = len(unigrams.prob)
-    zeros = np.zeros(number, np.uint32)
-    return Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(unigrams.prob), np.zeros(number))
+def unigram_level(cost: npt.NDArray, backoff: npt.NDArray) -> Level:
+    """Return level 1, given the costs and backoff costs of labels 0..V."""
+    zeros = np.zeros(len(cost), np.uint32)
+    return Level(np.arange(len(cost), dtype=np.uint32), zeros, zeros, cost, backoff)
 
 
 def normalize(shorter: Level, level: Level) -> None:
@@ -171,7 +169,7 @@ def link(tables: list[NgramTable]) -> list[Level]:
             raise BadRowError(n, int(max(order[duplicate - 1 : duplicate + 1])), True)
     for n in range(len(levels) - 1, 1, -1):
         levels[n - 1], source_rows[n - 1] = _complete(levels[n - 1], source_rows[n - 1], levels[n].words)
-    linked = [_unigrams(tables[0])]
+    linked = [unigram_level(tables[0].cost, tables[0].backoff)]
     for n, level in enumerate(levels[1:], 2):
         shorter = linked[-1]
         if n == 2:
@@ -188,12 +186,6 @@ def link(tables: list[NgramTable]) -> list[Level]:
         last = level.words[:, -1].copy()
         linked.append(Level(last, prefix, suffix, cost, np.where(last == 0, 0.0, level.backoff)))
     return linked
-
-
-def _unigrams(table: NgramTable) -> Level:
-    """Return level 1."""
-    zeros = np.zeros(len(table), np.uint32)
-    return Level(np.arange(len(table), dtype=np.uint32), zeros, zeros, table.cost, table.backoff)
 
 
 def _complete(level: NgramTable, source_rows: npt.NDArray, longer: npt.NDArray) -> tuple[NgramTable, npt.NDArray]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import allocating, kernel
+from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64, u64
 from capfst.lm.partition import Partition, bucket_of
 from capfst.system.radix_sort import refine
@@ -153,15 +153,6 @@ def _fill_nodes(windows: U32Matrix, cutoffs: I64Array, nodes: U32Cube) -> I64Arr
     return number
 
 
-@kernel
-def _add_counts_of_counts(nodes: U32Matrix, counts_of_counts: I64Array) -> None:
-    """Add the number of nodes with the adjusted count c < 5 to counts_of_counts[c], int64[5]."""
-    for row in range(len(nodes)):
-        count = nodes[row, COUNT] & ~CUT
-        if count < 5:
-            counts_of_counts[count] += 1
-
-
 def _sentence_ends(nodes: npt.NDArray, sizes: npt.NDArray) -> npt.NDArray:
     """Return the number of a bucket's n-grams that end in </s>, per order: those whose parents do, which come first."""
     ends = np.ones(len(sizes), np.int64)
@@ -188,6 +179,7 @@ def count_bucket(packed: npt.NDArray, layout: WindowLayout) -> BucketCounts:
     sizes = _fill_nodes(_unpack(packed, sorting, layout), layout.cutoffs, nodes)
     counts_of_counts = np.zeros((order + 1, 5), np.int64)
     for n in range(2, order + 1):
-        _add_counts_of_counts(nodes[n, : sizes[n]], counts_of_counts[n])
+        adjusted = nodes[n, : sizes[n], COUNT] & ~CUT
+        counts_of_counts[n] = [np.count_nonzero(adjusted == count) for count in range(5)]
     by_order = [level[:size] for level, size in zip(nodes, sizes, strict=True)]
     return BucketCounts(by_order, counts_of_counts, _sentence_ends(nodes, sizes))

@@ -52,6 +52,12 @@ def bucket_of(partition: Partition, word: i64, previous: i64) -> u64:
     return partition.first_bucket[word] + ((partition.tokens_before[previous] * n) >> u64(32))
 
 
+def buckets_of(partition: Partition, word: npt.NDArray, previous: npt.NDArray) -> npt.NDArray:
+    """Return `bucket_of` for arrays of labels, uint32[n]."""
+    further = partition.tokens_before[previous] * partition.n_label_buckets[word] >> np.uint64(32)
+    return partition.first_bucket[word] + further.astype(np.uint32)
+
+
 @allocating
 def buckets_of_nodes(partition: Partition, first_nodes: I64Array, words: U32Strided, nodes: U32Strided) -> U32Array:
     """Return uint32[n], the buckets of n nodes (count.py) that end in these words. first_nodes: each bucket's first."""

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE
-from capfst.kernels import allocating, kernel
-from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Matrix, U32Strided, f64, i64
+from capfst.kernels import kernel
+from capfst.kernels.types import F32Array, F64Array, U32Array, U32Strided, f64, i64
 from capfst.lm.discount import discounts
-from capfst.lm.kneser_ney import LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node
 from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.partition import buckets_of_nodes
 from capfst.system.buckets import Buckets, sort_by_bucket
@@ -37,7 +37,6 @@ from capfst.system.parallel import exhaust, map_in_pool
 # The columns of an n-gram in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
 _KEY_BITS = 20  # of a score: the highest bits of a non-negative float32, which sort like the float
-_ABSENT = np.uint32(2**32 - 1)
 _SHIFT = np.uint32(32 - _KEY_BITS)
 _LARGEST = float(np.finfo(np.float32).max)
 _STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # size of a state and its backoff arc, in n-grams
@@ -92,33 +91,11 @@ def _spread_context_size(size: U32Array, own: f64, score: F32Array) -> None:
         begin = end
 
 
-@allocating
-def _by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
-    """Sort rows by their first column, the node, from start to start + number - 1, and drop that column.
-
-    Nodes without a row, which are cut, get the prefix _ABSENT.
-    """
-    placed = np.zeros((number, rows.shape[1] - 1), np.uint32)
-    placed[:, _PREFIX] = _ABSENT
-    for i in range(len(rows)):
-        node = rows[i, 0] - start
-        for column in range(1, rows.shape[1]):
-            placed[node, column - 1] = rows[i, column]
-    return placed
-
-
 @kernel
 def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strided) -> None:
     """Raise scores[nodes[i] - start] to at least least[i]; scores are the bits of float32s."""
     for i in range(len(nodes)):
         scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
-
-
-@kernel
-def _add_to_histogram(scores: U32Strided, histogram: I64Array) -> None:
-    """Count scores (the bits of float32s) by their highest _KEY_BITS bits."""
-    for i in range(len(scores)):
-        histogram[scores[i] >> _SHIFT] += 1
 
 
 class Pruner:
@@ -216,20 +193,18 @@ class Pruner:
                 bucket: int, n: int = n, longer: Any = longer, shorter: Any = shorter, ranked: Any = ranked
             ) -> npt.NDArray:
                 start, end = first_nodes[n][bucket : bucket + 2]
-                rows = _by_node(self.rows[n].take(bucket), start, end - start)
+                rows = by_node(self.rows[n].take(bucket), start, end - start)
                 if longer is not None:
                     needed = longer.take(bucket)
                     _raise_to(rows[:, _SCORE], start, needed[:, 0], needed[:, 1])
                 ranked.put(bucket, rows)
-                rows = rows[rows[:, _PREFIX] != _ABSENT]
-                histogram = np.zeros_like(self.histogram)
-                _add_to_histogram(rows[:, _SCORE], histogram)
+                rows = rows[rows[:, _PREFIX] != ABSENT]
                 if n > 2:
                     shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
                     target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
                     needed, bounds = sort_by_bucket(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32), number)
                     shorter.scatter(needed, bounds)
-                return histogram
+                return np.bincount(rows[:, _SCORE] >> _SHIFT, minlength=len(self.histogram))
 
             for histogram in map_in_pool(protect, range(number), estimator.pool, estimator.threads):
                 self.histogram += histogram
@@ -239,14 +214,15 @@ class Pruner:
     def _select(self, least: int) -> list[Level]:
         """Return the levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS
         bits)."""
-        levels = [unigram_level(self.estimator.unigrams)]
+        prob = self.estimator.unigrams
+        levels = [unigram_level(cost(prob), np.zeros(len(prob)))]
         below = np.ones(len(levels[0]), bool)
         for n in range(2, self.counts.order + 1):
             parts: list[npt.NDArray] = []
             kept = np.zeros(int(self.counts.first_nodes[n][-1]), bool)
             for bucket in range(len(self.rows[n])):
                 rows = self.rows[n].take(bucket)
-                keep = (rows[:, _PREFIX] != _ABSENT) & (rows[:, _SCORE] >> _SHIFT >= least)
+                keep = (rows[:, _PREFIX] != ABSENT) & (rows[:, _SCORE] >> _SHIFT >= least)
                 start = self.counts.first_nodes[n][bucket]
                 kept[start : start + len(rows)] = keep
                 parts.append(rows[keep])

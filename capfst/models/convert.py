@@ -18,13 +18,12 @@ from capfst.bilingual.weights import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
-from capfst.context.adapt import Counts, added, counts_of, with_counts
+from capfst.context.adapt import Counts, added, counts_of, first_labels, labels_of, transferred, with_counts
 from capfst.context.context_model import PART, Context
 from capfst.context.lexicon import label_shapes
 from capfst.context.noise import PART as NOISE
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
-from capfst.context.transfer import first_labels, labels_of, transferred
 from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature
@@ -184,7 +183,7 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
     if learned := Context.of(model):
         contexts[PART] = transferred(learned, old, symbols, starts)
     if spellings := Context.of(model, SPELLINGS):
-        ranks = spellings.shapes[labels_of(model, symbols)]
+        ranks = spellings.shapes[labels_of(model.symbols, symbols)]
         contexts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks))
     return contexts
 

@@ -70,12 +70,10 @@ def foreign_language(text: bytes, lm: LanguageModel) -> NaturalLanguage | None:
 
 
 def _least_words(n: int) -> int:
-    """Return how many different words of a language a text of n words must have."""
     return min(5, 2 + n // 30)
 
 
 def _knows(lm: LanguageModel, language: NaturalLanguage) -> bool:
-    """Return whether a model was trained on text in a language."""
     if language.code in lm.model.signature.lowercasing.partition("/")[0].split("+"):
         return True
     costs = lm.model.arcs["weight"]

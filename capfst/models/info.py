@@ -3,6 +3,7 @@
 In: a model. Out: a dictionary for JSON, and the same as text.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -47,11 +48,11 @@ def describe(model: CapFst) -> dict[str, Any]:
         "ambiguous_words": int((sizes > 1).sum()),
         "bytes": model.bytes,
         "bytes_per_ngram": model.bytes / count,
-        "context": _context(model, CONTEXT),
-        "spellings": _context(model, SPELLINGS),
-        "bilingual": _bilingual(model),
+        "context": _described(model, CONTEXT, Context.of, _domains),
+        "spellings": _described(model, SPELLINGS, lambda model: Context.of(model, SPELLINGS), _domains),
+        "bilingual": _described(model, BILINGUAL, Bilingual.of, lambda part: {"pairs": part.pairs}),
         "noise": NOISE in model.parts,
-        "punctuation": _punctuation(model),
+        "punctuation": _described(model, PUNCTUATION, Punctuation.of, lambda part: {"words": len(part.labels)}),
         "adapted": model.parts[ADAPTED].settings if ADAPTED in model.parts else None,
         "most_ambiguous": [
             {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
@@ -61,66 +62,43 @@ def describe(model: CapFst) -> dict[str, Any]:
     }
 
 
-def _context(model: CapFst, name: str) -> dict[str, Any] | None:
-    """Describe a context model of the model: its number of domains and bytes, or the error if it cannot be used."""
-    try:
-        context = Context.of(model, name)
-    except CapfstError as error:
-        return {"error": str(error)}
-    if context is None:
-        return None
-    return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[name].arrays.values()))}
-
-
-def _describe_context(context: dict[str, Any] | None) -> str:
-    if context is None:
-        return "none, so only the LM decides"
-    if "error" in context:
-        return f"cannot be used: {context['error']}"
-    return f"{quantity(context['bytes'], 'byte')}, domains: {context['domains']}"
-
-
-def _bilingual(model: CapFst) -> dict[str, Any] | None:
-    """Describe the bilingual part of the model: the number of line pairs that it was learned from and its bytes, or the
-    error if it cannot be used."""
-    try:
-        bilingual = Bilingual.of(model)
-    except CapfstError as error:
-        return {"error": str(error)}
-    if bilingual is None:
-        return None
-    return {"pairs": bilingual.pairs, "bytes": sum(map(len, model.parts[BILINGUAL].arrays.values()))}
-
-
-def _punctuation(model: CapFst) -> dict[str, Any] | None:
-    """Describe the punctuation of the model: the number of words that it knows and its bytes, or the error if it cannot
-    be used."""
-    if PUNCTUATION not in model.parts:
+def _described(
+    model: CapFst, part: str, read: Callable[[CapFst], Any], size: Callable[[Any], dict[str, int]]
+) -> dict[str, Any] | None:
+    """Describe a part of the model: its size and bytes, or the error if it cannot be used; None if there is none."""
+    if part not in model.parts:
         return None
     try:
-        words = len(Punctuation.of(model).labels)
+        return size(read(model)) | {"bytes": sum(map(len, model.parts[part].arrays.values()))}
     except CapfstError as error:
         return {"error": str(error)}
-    return {"words": words, "bytes": sum(map(len, model.parts[PUNCTUATION].arrays.values()))}
 
 
-def _describe_punctuation(punctuation: dict[str, Any]) -> str:
-    if "error" in punctuation:
-        return f"cannot be used: {punctuation['error']}"
-    return f"{quantity(punctuation['bytes'], 'byte')}, knows {quantity(punctuation['words'], 'word')}"
+def _domains(context: Context) -> dict[str, int]:
+    return {"domains": context.n_domains}
 
 
 def render(description: dict[str, Any]) -> str:
     """Format the description as lines of text."""
-    ngrams, spellings = description["ngrams"], description["spellings"]
-    bilingual = description["bilingual"]
-    from_translations = []
-    if bilingual is not None and "error" in bilingual:
-        from_translations = [("translations", f"cannot be used: {bilingual['error']}")]
-    elif bilingual is not None:
-        pairs = quantity(bilingual["pairs"], "pair of lines", "pairs of lines")
-        learned = f"{quantity(bilingual['bytes'], 'byte')}, learned from {pairs}"
-        from_translations = [("translations", learned)]
+    ngrams, parts = description["ngrams"], []
+    for key, name, content in (
+        ("context", "context model", "domains: {0}"),
+        ("spellings", "spelling model", "domains: {0}"),
+        ("noise", "input case", "is evidence"),
+        ("punctuation", "punctuation", "knows {1}"),
+        ("bilingual", "translations", "learned from {2}"),
+    ):
+        part = description[key]
+        if part is True:
+            parts.append((name, content))
+        elif part and "error" in part:
+            parts.append((name, f"cannot be used: {part['error']}"))
+        elif part:
+            size = next(iter(part.values()))
+            sizes = size, quantity(size, "word"), quantity(size, "pair of lines", "pairs of lines")
+            parts.append((name, f"{quantity(part['bytes'], 'byte')}, {content.format(*sizes)}"))
+        elif key == "context":
+            parts.append((name, "none, so only the LM decides"))
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),
@@ -131,11 +109,7 @@ def render(description: dict[str, Any]) -> str:
         ("surface forms", f"{description['surface_forms']:,}"),
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
-        ("context model", _describe_context(description["context"])),
-        *([("spelling model", _describe_context(spellings))] if spellings else []),
-        *([("input case", "is evidence")] if description["noise"] else []),
-        *([("punctuation", _describe_punctuation(marks))] if (marks := description["punctuation"]) else []),
-        *from_translations,
+        *parts,
         *([("adapted from", description["adapted"]["base"])] if description["adapted"] else []),
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]

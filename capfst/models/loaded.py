@@ -122,7 +122,6 @@ class LoadedModel:
         return bool(self.transducer.words(self._read(text)).n_forms.all())
 
     def _read(self, text: bytes) -> npt.NDArray[np.uint8]:
-        """Return a text as it is meant."""
         return read(np.frombuffer(text, np.uint8), self.pretokenized).buf
 
     def spaced(self, text: bytes) -> memoryview:

@@ -14,19 +14,7 @@ import numpy.typing as npt
 from capfst.kernels import inner, kernel, multiply_reals
 from capfst.kernels.memory import LANES, REAL_COLUMNS, TILE_ROWS
 from capfst.kernels.types import BoolArray, F32Array, F32Cube, F32Matrix, I32Array, U8Array, f32, i64
-from capfst.punctuation.network import (
-    AHEAD,
-    BACK,
-    DOUBT,
-    EMBEDDING,
-    MARKS,
-    N_ENDINGS,
-    NEAR_BACK,
-    SIZES,
-    Dense,
-    Layers,
-    Network,
-)
+from capfst.punctuation import network as net
 from capfst.punctuation.text import IGNORED
 
 _TILE = TILE_ROWS * REAL_COLUMNS
@@ -41,20 +29,20 @@ class Text(NamedTuple):
     marks: npt.NDArray[np.uint8]  # or IGNORED of text.py
 
 
-N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in SIZES)
+N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in net.SIZES)
 """Of all dense layers."""
 EARLY_WEIGHT = 0.3
 """The weight of the early scores' −ln P, relative to that of the scores."""
 
 
-def layers_of(flat: F32) -> Layers:
+def layers_of(flat: F32) -> net.Layers:
     """Return the dense layers as views of float32[N_WEIGHTS]."""
     views, at = [], 0
-    for inputs, outputs in SIZES:
+    for inputs, outputs in net.SIZES:
         end = at + inputs * outputs
-        views.append(Dense(flat[at:end].reshape(inputs, outputs), flat[end : end + outputs]))
+        views.append(net.Dense(flat[at:end].reshape(inputs, outputs), flat[end : end + outputs]))
         at = end + outputs
-    return Layers(*views)
+    return net.Layers(*views)
 
 
 @kernel
@@ -83,45 +71,17 @@ def _spread_places(above: F32Matrix, numbers: I32Array, first: i64, products: F3
 
 
 @kernel
-def _multiply(x: F32Array, row: i64, weights: F32Matrix, bias: F32Array, sums: F32Array, result: F32Matrix) -> None:
-    """Fill in x · weights + bias. Row t of x begins at t · row; the number of rows is a multiple of TILE_ROWS."""
+def _add_product(x: F32Array, row: i64, step: i64, weights: F32Matrix, sums: F32Array, result: F32Matrix) -> None:
+    """Add x · weights to the result. Row t of x begins at t · row, and its numbers are `step` apart; the number of rows
+    is a multiple of TILE_ROWS."""
     size, width = weights.shape
     for column in range(0, width, REAL_COLUMNS):
         for t in range(0, len(result), TILE_ROWS):
             for k in range(_TILE):
-                sums[k] = bias[column + k % REAL_COLUMNS]
-            multiply_reals(x, t * row, row, 1, weights, column, width, size, sums)
-            for k in range(TILE_ROWS):
-                for j in range(REAL_COLUMNS):
-                    result[t + k, column + j] = sums[k * REAL_COLUMNS + j]
-
-
-@kernel
-def _add_gradient(x: F32Array, row: i64, above: F32Matrix, sums: F32Array, gradient: F32Matrix) -> None:
-    """Add xᵀ · above, the gradient of the weights that made `above` of x."""
-    size, width = gradient.shape
-    for column in range(0, width, REAL_COLUMNS):
-        for i in range(0, size, TILE_ROWS):
+                sums[k] = result[t + k // REAL_COLUMNS, column + k % REAL_COLUMNS]
+            multiply_reals(x, t * row, row, step, weights, column, width, size, sums)
             for k in range(_TILE):
-                sums[k] = 0
-            multiply_reals(x, i, 1, row, above, column, width, len(above), sums)
-            for k in range(TILE_ROWS):
-                for j in range(REAL_COLUMNS):
-                    gradient[i + k, column + j] += sums[k * REAL_COLUMNS + j]
-
-
-@kernel
-def _add_back(above: F32Matrix, transposed: F32Matrix, sums: F32Array, row: i64, gradient: F32Array) -> None:
-    """Add above · transposed, the gradient of what was multiplied; row t of it begins at t · row."""
-    width, size = transposed.shape
-    for column in range(0, size, REAL_COLUMNS):
-        for t in range(0, len(above), TILE_ROWS):
-            for k in range(_TILE):
-                sums[k] = 0
-            multiply_reals(above, t * width, width, 1, transposed, column, size, width, sums)
-            for k in range(TILE_ROWS):
-                for j in range(REAL_COLUMNS):
-                    gradient[(t + k) * row + column + j] += sums[k * REAL_COLUMNS + j]
+                result[t + k // REAL_COLUMNS, column + k % REAL_COLUMNS] = sums[k]
 
 
 @inner
@@ -214,67 +174,68 @@ class Stretch:
         self.gradient = np.empty(N_WEIGHTS, np.float32)
         self._of_layers = layers_of(self.gradient)
         self._sums = np.empty(_TILE, np.float32)
-        width = max(len(layer.weights) // EMBEDDING * layer.weights.shape[1] for layer in self._of_layers[:2])
+        width = max(len(layer.weights) // net.EMBEDDING * layer.weights.shape[1] for layer in self._of_layers[:2])
         self._memory = np.empty(_in_tiles(n + 1) * width, np.float32)  # new memory for each stretch is slow
 
-    def _dense(self, x: F32, layer: Dense) -> F32:
-        """Return x · weights + bias."""
-        result = np.empty((len(x), layer.weights.shape[1]), np.float32)
-        _multiply(x.ravel(), x.shape[1], *layer, self._sums, result)
+    def _dense(self, x: F32, layer: net.Dense) -> F32:
+        result = np.tile(layer.bias, (len(x), 1))
+        _add_product(x.ravel(), x.shape[1], 1, layer.weights, self._sums, result)
         return result
 
-    def _back(self, x: F32, layer: Dense, of_layer: Dense, above: F32, below: F32) -> None:
+    def _back(self, x: F32, layer: net.Dense, of_layer: net.Dense, above: F32, below: F32) -> None:
         """Fill in the gradient of a layer, and add that of x."""
-        _add_gradient(x.ravel(), x.shape[1], above, self._sums, of_layer.weights)
+        _add_product(x.ravel(), 1, x.shape[1], above, self._sums, of_layer.weights)
         above.sum(0, out=of_layer.bias)
-        _add_back(above, np.ascontiguousarray(layer.weights.T), self._sums, x.shape[1], below.reshape(-1))
+        of_x = np.zeros_like(below)
+        _add_product(above.ravel(), above.shape[1], 1, np.ascontiguousarray(layer.weights.T), self._sums, of_x)
+        below += of_x
 
-    def _products(self, embedded: F32, layer: Dense) -> tuple[F32, F32]:
-        """Return the weights of each place, and memory for the products of the words with these."""
-        weights = layer.weights.reshape(-1, EMBEDDING, layer.weights.shape[1])
+    def _products(self, embedded: F32, layer: net.Dense) -> tuple[F32, F32]:
+        weights = layer.weights.reshape(-1, net.EMBEDDING, layer.weights.shape[1])
         shape = len(weights), len(embedded), weights.shape[2]
         return weights, self._memory[: shape[0] * shape[1] * shape[2]].reshape(shape)
 
-    def _add_words(self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: Dense) -> F32:
+    def _add_words(self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: net.Dense) -> F32:
         """Return the sums of the products of the words in each window, which begins `first` words later than
         `numbers`."""
         weights, products = self._products(embedded, layer)
+        products[:] = 0
         for of_place, place in zip(weights, products, strict=True):
-            _multiply(embedded.ravel(), EMBEDDING, of_place, np.zeros_like(layer.bias), self._sums, place)
-        result = np.empty((len(numbers) - BACK - AHEAD + 1, weights.shape[2]), np.float32)
+            _add_product(embedded.ravel(), net.EMBEDDING, 1, of_place, self._sums, place)
+        result = np.empty((len(numbers) - net.BACK - net.AHEAD + 1, weights.shape[2]), np.float32)
         _add_places(products, numbers, first, layer.bias, result)
         return result
 
     def _back_to_words(
-        self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: Dense, of_layer: Dense, above: F32,
-        of_embedded: F32,
+        self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: net.Dense, of_layer: net.Dense,
+        above: F32, of_embedded: F32,
     ) -> None:  # fmt: skip
         """Fill in the gradient of a layer of windows, and add that of the embeddings."""
         weights, products = self._products(embedded, layer)
         of_weights, bias = of_layer.weights.reshape(weights.shape), np.empty_like(layer.bias)
         _spread_places(above, numbers, first, products)
         for of_place, gradient, of_products in zip(weights, of_weights, products, strict=True):
-            self._back(embedded, Dense(of_place, bias), Dense(gradient, bias), of_products, of_embedded)
+            self._back(embedded, net.Dense(of_place, bias), net.Dense(gradient, bias), of_products, of_embedded)
         above.sum(0, out=of_layer.bias)
 
-    def learn(self, text: Text, network: Network, weight: float) -> OfWords:
+    def learn(self, text: Text, network: net.Network, weight: float) -> OfWords:
         """Fill in `gradient`, of `weight` times Σ −ln P of the scores and EARLY_WEIGHT times that of the early scores;
         return the gradients of the words. The size of the text is a multiple of TILE_ROWS."""
         layers, of_layers = network.layers, self._of_layers
         self.gradient[:] = 0
         is_padding = text.rows < 0
-        words = np.where(is_padding, -1, text.rows.astype(np.int64) * N_ENDINGS + text.endings)
+        words = np.where(is_padding, -1, text.rows.astype(np.int64) * net.N_ENDINGS + text.endings)
         distinct, number_of = np.unique(np.append(words, -1), return_inverse=True)
-        rows, endings = (each.astype(np.int32) for each in np.divmod(distinct[1:], N_ENDINGS))
-        embedded = np.zeros((_in_tiles(len(distinct)), EMBEDDING), np.float32)
+        rows, endings = (each.astype(np.int32) for each in np.divmod(distinct[1:], net.N_ENDINGS))
+        embedded = np.zeros((_in_tiles(len(distinct)), net.EMBEDDING), np.float32)
         embedded[1 : len(distinct)] = network.words[rows] + network.classes[network.class_of[rows]]
         embedded[1 : len(distinct)] += network.endings[endings]
-        numbers = np.pad(number_of[:-1].astype(np.int32), (BACK - 1, AHEAD))  # 0 is the padding
+        numbers = np.pad(number_of[:-1].astype(np.int32), (net.BACK - 1, net.AHEAD))  # 0 is the padding
         outside = np.pad(is_padding, 1, constant_values=True)
         begins = outside[1:] | outside[:-1]
 
         h0 = np.maximum(self._add_words(embedded, numbers, 0, layers.window), 0)
-        gates1 = self._add_words(embedded, numbers, BACK - NEAR_BACK, layers.gates1)
+        gates1 = self._add_words(embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1)
         h1 = self._read(h0, gates1, begins)
         early = self._dense(h1, layers.early)
         doubtful = np.flatnonzero(_is_doubtful(early) & ~is_padding)
@@ -293,7 +254,7 @@ class Stretch:
         h3 = np.maximum(self._dense(states, layers.result2), 0)
         scores = self._dense(h3, layers.output)
 
-        _score_back(scores, marks, len(MARKS), weight)
+        _score_back(scores, marks, len(net.MARKS), weight)
         of_h3, of_states, of_h2, of_read = (np.zeros_like(each) for each in (h3, states, h2, read))
         self._back(h3, layers.output, of_layers.output, scores, of_h3)
         of_h3[h3 == 0] = 0
@@ -304,7 +265,7 @@ class Stretch:
         of_h2[h2 == 0] = 0
         self._back(read, layers.result1, of_layers.result1, of_h2, of_read)
 
-        _score_back(early, text.marks, len(MARKS), EARLY_WEIGHT * weight)
+        _score_back(early, text.marks, len(net.MARKS), EARLY_WEIGHT * weight)
         of_h1, of_embedded = np.zeros_like(h1), np.zeros_like(embedded)
         of_h1[doubtful] = of_read[:n]
         self._back(h1, layers.early, of_layers.early, early, of_h1)
@@ -312,7 +273,7 @@ class Stretch:
         of_h0 = of_h1[:, : h0.shape[1]] * (h0 > 0)
         self._back_to_words(embedded, numbers, 0, layers.window, of_layers.window, of_h0, of_embedded)
         self._back_to_words(
-            embedded, numbers, BACK - NEAR_BACK, layers.gates1, of_layers.gates1, of_gates1, of_embedded
+            embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1, of_layers.gates1, of_gates1, of_embedded
         )
         return OfWords(rows, endings, of_embedded[1 : len(distinct)])
 
@@ -338,4 +299,4 @@ def _in_tiles(n: int) -> int:
 
 
 def _is_doubtful(early: F32) -> npt.NDArray[np.bool_]:
-    return early[:, 1 : len(MARKS)].max(1) > early[:, 0] - np.float32(DOUBT)
+    return early[:, 1 : len(net.MARKS)].max(1) > early[:, 0] - np.float32(net.DOUBT)

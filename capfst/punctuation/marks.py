@@ -18,17 +18,7 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
-from capfst.punctuation.network import (
-    EMBEDDING,
-    LARGEST_EMBEDDED,
-    LARGEST_WEIGHT,
-    MARKS,
-    N_ENDINGS,
-    NONE,
-    SIZES,
-    Rounded,
-    RoundedDense,
-)
+from capfst.punctuation import network as net
 from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
@@ -44,7 +34,7 @@ _MOST = 1e6  # the largest absolute value: no sum overflows
 class Punctuation(NamedTuple):
     """What was learned from cased text with marks."""
 
-    network: Rounded
+    network: net.Rounded
     labels: npt.NDArray[np.uint32]  # [words]: the first labels of the words that the network knows
     bias: npt.NDArray[np.float32]  # [marks]: added to the scores
 
@@ -74,23 +64,23 @@ class Punctuation(NamedTuple):
         if part.settings["format"] != _FORMAT:
             raise ValueError("another format")
         labels = part.arrays["labels"].view(np.uint32)
-        words, endings = (part.arrays[name].view(np.int8).reshape(-1, EMBEDDING) for name in ("words", "endings"))
+        words, endings = (part.arrays[name].view(np.int8).reshape(-1, net.EMBEDDING) for name in ("words", "endings"))
         reals = part.arrays["reals"].view(np.float32)
-        weights, layers, used = part.arrays["weights"].view(np.int8), [], 1 + len(MARKS)
-        for inputs, outputs in SIZES:
+        weights, layers, used = part.arrays["weights"].view(np.int8), [], 1 + len(net.MARKS)
+        for inputs, outputs in net.SIZES:
             units, bias = reals[used : used + 2 * outputs].reshape(2, outputs)
-            layers.append(RoundedDense(weights[: inputs * outputs].reshape(inputs, outputs), units, bias))
+            layers.append(net.RoundedDense(weights[: inputs * outputs].reshape(inputs, outputs), units, bias))
             weights, used = weights[inputs * outputs :], used + 2 * outputs
-        if (len(words), len(endings), weights.size, reals.size) != (len(labels), N_ENDINGS, 0, used):
+        if (len(words), len(endings), weights.size, reals.size) != (len(labels), net.N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
         largest = (
             max(int(array.max(initial=0)), -int(array.min(initial=0)))
             for array in (words, endings, part.arrays["weights"].view(np.int8))
         )
-        limits = LARGEST_EMBEDDED, LARGEST_EMBEDDED, LARGEST_WEIGHT
+        limits = net.LARGEST_EMBEDDED, net.LARGEST_EMBEDDED, net.LARGEST_WEIGHT
         if any(map(gt, largest, limits)) or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
-        return cls(Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(MARKS)])
+        return cls(net.Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(net.MARKS)])
 
     def part(self) -> Part:
         """Return it as a part of a model's file."""
@@ -123,7 +113,7 @@ class Punctuator:
 
     def __init__(self, punctuation: Punctuation, transducer: Transducer) -> None:
         self._vector_of = 1 + label_endings(transducer.symbols)
-        self._vector_of[punctuation.labels] = 1 + N_ENDINGS + np.arange(len(punctuation.labels), dtype=np.int32)
+        self._vector_of[punctuation.labels] = 1 + net.N_ENDINGS + np.arange(len(punctuation.labels), dtype=np.int32)
         self._scorer = scorer_of(punctuation.network)
         self._bias = punctuation.bias
         self._transducer = transducer
@@ -147,8 +137,8 @@ class Punctuator:
         if pauses.ends.size:
             scores += biases(lengths_of(gaps.ends, pauses))
         marks = decided(scores, self._bias)
-        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
-        return gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]]
+        chosen = np.flatnonzero(gaps.is_open & (marks != net.NONE) & (gaps.ends > begin))
+        return gaps.ends[chosen], np.frombuffer(net.MARKS, np.uint8)[marks[chosen]]
 
     def insert(
         self,

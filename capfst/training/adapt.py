@@ -8,6 +8,7 @@ context model is the base's, brought up to date (context/adapt.py).
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import models
-from capfst.context.adapt import Text, adapted
+from capfst.context.adapt import adapted, labels_of
 from capfst.context.context_model import PART, Context
-from capfst.context.transfer import labels_of
+from capfst.context.sample import sample
+from capfst.context.train import Sample
 from capfst.exceptions import OptionError
 from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, check
 from capfst.fst.trailer import Part
+from capfst.fst.write import write_fst
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.estimate import EstimationOptions, estimate
@@ -48,14 +51,9 @@ LEAST_WEIGHT = 0.01
 
 
 class Adapted(NamedTuple):
-    """An adapted model, as fst.write.write_fst takes it."""
+    """What was written of an adapted model."""
 
-    states: npt.NDArray[np.void]
-    arcs: npt.NDArray[np.void]
-    symbols: Symbols
-    start: int
     signature: Signature
-    parts: dict[str, Part]
     ngrams: tuple[int, ...]
     weights: tuple[float, float]  # of the base's LM and of the corpus's
     domains: int
@@ -113,15 +111,15 @@ def rules_for(base: CapFst, languages: list[str]) -> Language:
     return base.symbols.language
 
 
-def adapt(base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job: Job) -> Adapted:
-    """Return the base adapted to the corpus.
+def adapt(
+    output: str | os.PathLike[str], base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job: Job
+) -> Adapted:
+    """Write the base adapted to the corpus.
 
     text: the corpus with all its words. restricted: the corpus with the words that the LM keeps, and the names in word
     lists.
     """
-    symbols = restricted.vocabulary.symbols
-    labels = np.array(restricted.corpus.labels)
-    options = job.options
+    symbols, labels, options = restricted.vocabulary.symbols, np.array(restricted.corpus.labels), job.options
     estimation = EstimationOptions(
         options.cutoffs, options.max_ngrams, options.prune_threshold, options.memory, options.tmp, job.threads
     )
@@ -129,22 +127,21 @@ def adapt(base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job:
     levels = estimate(labels, len(symbols) - 1, options.order, estimation)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
-    states, arcs, start = compile_levels(mixed.levels)
     contexts = _contexts(base, union, text, inputs, job)
     described = Part({"base": str(base.signature), "weights": list(weights)}, {})
     parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
     parts |= independent_parts(base, union) | {ADAPTED: described}
-    own = base.signature
     signature = replace(
-        own,
+        base.signature,
         version=__version__,
         order=len(mixed.levels),
         smoothing="adapted",
-        corpus=f"{own.corpus}+{text.digest}",
+        corpus=f"{base.signature.corpus}+{text.digest}",
     )
-    ngrams = (len(mixed.levels[0]), *map(len, mixed.levels[1:]))
+    states, arcs, start = compile_levels(mixed.levels)
+    write_fst(output, states, arcs, union, start, signature, parts)
     domains = max((context.n_domains for context in contexts.values()), default=0)
-    return Adapted(states, arcs, union, start, signature, parts, ngrams, weights, domains)
+    return Adapted(signature, tuple(map(len, mixed.levels)), weights, domains)
 
 
 def _pretokenized(base: CapFst) -> bool:
@@ -152,7 +149,6 @@ def _pretokenized(base: CapFst) -> bool:
 
 
 def _languages(base: CapFst) -> list[str]:
-    """Return the languages of the base, as it numbers them."""
     return base.signature.lowercasing.partition("/")[0].split("+")
 
 
@@ -171,7 +167,7 @@ def _weights(
     own_costs = token_costs(*own, held_out)
     own_costs[~seen[held_out]] = np.inf
     unknown = LanguageModel(base).unknown
-    in_base = labels_of(base, symbols)[held_out].astype(np.uint32)
+    in_base = labels_of(base.symbols, symbols)[held_out].astype(np.uint32)
     in_base[(in_base == 0) & (held_out > 0)] = unknown
     costs = token_costs(base.states, base.arcs, base.start, in_base)
     costs[in_base == unknown] = np.inf
@@ -189,27 +185,26 @@ def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job
     if PART in contexts:
         if not isinstance(wanted, ContextOptions):
             wanted = ContextOptions()
-        adapting = _text(base, symbols, text, inputs, contexts[PART].n_languages, wanted.max_labels)
-        contexts[PART] = adapted(contexts[PART], symbols, starts, adapting, job.show)
+        labels = labels_of(symbols, text.vocabulary.symbols)
+        labels[1:][labels[1:] == 0] = labels[text.vocabulary.unknown]  # words that the LM does not keep
+        languages = _languages(base) if contexts[PART].n_languages else []
+        learned = _sample(languages, labels.astype(np.uint32), text, inputs, wanted.max_labels)
+        contexts[PART] = adapted(contexts[PART], symbols, starts, text.corpus, labels, learned, job.show)
     elif not contexts:
         _log.warning("%s has no context model, so the adapted model has none either.", base.path)
     return contexts
 
 
-def _text(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, n_languages: int, most: int) -> Text:
-    """Return the corpus as context.adapt.adapted learns from it."""
-    of_corpus = {text.vocabulary.symbols.utf8(label): label for label in range(len(text.vocabulary.symbols))}
-    labels = np.zeros(len(of_corpus), np.int64)
-    for label in range(len(symbols)):
-        own = of_corpus.get(symbols.utf8(label))
-        if own is not None:
-            labels[own] = label
-    labels[1:][labels[1:] == 0] = labels[text.vocabulary.unknown]  # words that the LM does not keep
-    numbers = {language: number for number, language in enumerate(_languages(base))} if n_languages else {}
-    sources = np.array([numbers.get(source.language or "", 0) for source in inputs.sources], np.int64)
+def _sample(languages: list[str], to: npt.NDArray[np.uint32], text: Counted, inputs: Inputs, most: int) -> Sample:
+    """Return what the context model learns from, as labels of the adapted model.
+
+    languages: of the base, as it numbers them; none if it has only one. to: these labels, by label of the corpus.
+    """
+    numbers = {language: number for number, language in enumerate(languages)}
+    of_sources = np.array([numbers.get(source.language or "", 0) for source in inputs.sources], np.int64)
     word_lists = text.vocabulary.listed
-    if n_languages:
-        empty = np.zeros(0, np.uint32)
+    if languages:
         by_language = dict(zip(sorted(set(inputs.languages)), word_lists, strict=False))
-        word_lists = [by_language.get(language, empty) for language in numbers]
-    return Text(text.corpus, labels, sources, word_lists, text.vocabulary.unknown, most)
+        word_lists = [by_language.get(language, np.zeros(0, np.uint32)) for language in languages]
+    sources = [to[labels] for labels in sample(*text.corpus, most)]
+    return Sample.of(sources, of_sources, [to[entries] for entries in word_lists], int(to[text.vocabulary.unknown]))

@@ -24,14 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
-from capfst.context.context_model import PART, Context, context_of
+from capfst.context.adapt import transferred
+from capfst.context.context_model import PART, Context
 from capfst.context.noise import LEAST, SAMPLE, Noise, learn_noise
 from capfst.context.noise import PART as NOISE
 from capfst.context.sample import sample as sampled
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
-from capfst.context.train import Fitted, fit
-from capfst.context.transfer import transferred
+from capfst.context.train import fit
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.labels import LabeledCorpus, names, relabeled
@@ -44,7 +44,7 @@ from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_chunks, write_fst
+from capfst.fst.write import write_chunks
 from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
@@ -113,20 +113,9 @@ def train(
     text = count(read_lists(inputs, job.options), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
     if base is not None:
-        made = adapt(base, text, inputs, job)
-        write_fst(output, made.states, made.arcs, made.symbols, made.start, made.signature, made.parts)
-        adapted = base.path, *made.weights
-        return Trained(
-            os.fspath(output),
-            made.signature,
-            text.cleaning,
-            sentences,
-            tokens,
-            made.ngrams,
-            made.domains,
-            listed,
-            adapted,
-        )
+        signature, ngrams, weights, domains = adapt(output, base, text, inputs, job)
+        sizes = sentences, tokens, ngrams, domains, listed
+        return Trained(os.fspath(output), signature, text.cleaning, *sizes, (base.path, *weights))
     contexts = learn_context(text, inputs, job)
     punctuation = learn_punctuation(text, inputs, job)
     all_symbols = text.vocabulary.symbols  # before `restrict`
@@ -163,13 +152,6 @@ class Inputs(NamedTuple):
     filters: int  # as from `corpus.filters.select`; 0: no cleaning
     options: TextOptions
     cause: str  # why no good model can be learned from the text, as from `diagnose`; empty: nothing is conspicuous
-
-
-class Lists(NamedTuple):
-    """The word lists, and a digest of their text."""
-
-    words: WordLists
-    digest: str
 
 
 class Counted(NamedTuple):
@@ -226,21 +208,21 @@ def collect(
     return Inputs(name, sources(files, languages), languages, rules, filters, text, cause)
 
 
-def read_lists(inputs: Inputs, options: TrainOptions) -> Lists | None:
-    """Read the word lists; None if there are none.
+def read_lists(inputs: Inputs, options: TrainOptions) -> tuple[WordLists | None, str]:
+    """Read the word lists, if there are any; also return a digest of their text.
 
     Raises:
         CapfstError: as `read_word_lists`; a list with frequencies, for a model that is adapted.
     """
     if not options.words:
-        return None
+        return None, ""
     hash = hashlib.blake2b(digest_size=8)
     words = read_word_lists(options.words, inputs.languages, hash, options.errors, options.pretokenized, inputs.rules)
     if options.base is not None and any(each.occurrences is not None for each in words.streams):
         raise OptionError(
             "`words` has a list with frequencies, which only training without `base` can weigh. Leave out the numbers."
         )
-    return Lists(words, hash.hexdigest())
+    return words, hash.hexdigest()
 
 
 def clean(inputs: Inputs, job: Job) -> ReadCorpus:
@@ -253,7 +235,7 @@ def clean(inputs: Inputs, job: Job) -> ReadCorpus:
     return corpus.read_corpus(job.spark, *how)
 
 
-def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
+def count(lists: tuple[WordLists | None, str], read: ReadCorpus, inputs: Inputs) -> Counted:
     """Count the words of the corpus, with those in word lists, and turn the corpus into labels.
 
     Warns about wrapped files and about filters that reject most of the lines.
@@ -261,10 +243,9 @@ def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
     Raises:
         CorpusError: no sentence is left.
     """
-    digest = read.digest
-    if lists:
-        digest = hashlib.blake2b((digest + lists.digest).encode(), digest_size=8).hexdigest()
-    vocabulary, corpus = build_vocabulary(read.interners, read.streams, inputs.rules, lists.words if lists else None)
+    words, digest = lists
+    digest = hashlib.blake2b((read.digest + digest).encode(), digest_size=8).hexdigest() if words else read.digest
+    vocabulary, corpus = build_vocabulary(read.interners, read.streams, inputs.rules, words)
     report = cleaning.Report(inputs.filters, read.verdicts)
     if read.wrapped:
         _log.warning("%s", _on_wrapped(read.wrapped))
@@ -290,19 +271,14 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
     vocabulary, starts = text.vocabulary, text.starts
     wanted = job.options.context if isinstance(job.options.context, ContextOptions) else ContextOptions()
     language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
-    fitting = partial(
-        fit, vocabulary.symbols, starts, vocabulary.counts, text.corpus, language_of, vocabulary.listed,
-        vocabulary.frequencies, vocabulary.unknown, job.options.memory, job.show, wanted,
-    )  # fmt: skip
+    fitting = partial(fit, vocabulary, starts, text.corpus, language_of, job.options.memory, job.show, wanted)
     learned: dict[str, Context] = {}
-    fitted: Fitted | None = None
+    lexicon = None
     if inputs.rules.restores_case:
-        fitted = fitting()
-        learned[PART] = context_of(starts, *fitted)
+        lexicon, learned[PART] = fitting()
     if inputs.rules.restores_spelling:
         spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
-        fitted = fitting(spellings, fitted and fitted.lexicon)
-        learned[SPELLINGS] = of_spellings(context_of(starts, *fitted))
+        learned[SPELLINGS] = of_spellings(fitting(spellings, lexicon)[1])
     return learned
 
 
@@ -384,9 +360,9 @@ def transducer_of(text: Counted) -> Transducer:
     return Transducer(text.vocabulary.symbols, text.starts, True)
 
 
-def adapt(base: CapFst, text: Counted, inputs: Inputs, job: Job) -> adapting.Adapted:
-    """Adapt the base to the corpus."""
-    return adapting.adapt(base, text, restrict(text, {}, inputs, job), inputs, job)
+def adapt(output: str | os.PathLike[str], base: CapFst, text: Counted, inputs: Inputs, job: Job) -> adapting.Adapted:
+    """Write the base adapted to the corpus."""
+    return adapting.adapt(output, base, text, restrict(text, {}, inputs, job), inputs, job)
 
 
 def pack(contexts: dict[str, Context], noise: Noise | None, rules: Language, job: Job) -> dict[str, Part]:
@@ -457,7 +433,6 @@ def write(
 
 
 def _pruning(options: TrainOptions) -> str:
-    """Return the pruning as the signature has it."""
     parts = []
     if any(options.cutoffs):
         parts.append("cutoff-" + ".".join(map(str, options.cutoffs)))
@@ -480,7 +455,6 @@ def _on_wrapped(widths: dict[Path, int]) -> str:
 
 
 def _reason(report: cleaning.Report, cause: str) -> str:
-    """Return why no sentence is left, and a remedy."""
     rejected = report.as_dict()["rejected"]
     assert isinstance(rejected, dict)
     reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)

@@ -24,7 +24,7 @@ from support.contextual import UNHEARD
 from support.disk import mounted
 from support.folders import contents
 from support.messages import names
-from support.models import in_two_files, tiny
+from support.models import tiny, with_old_context
 
 import capfst
 import capfst.io.tables
@@ -212,9 +212,9 @@ def test_a_changed_context_model_recases_files_again(contextual_model, tmp_path)
 
 
 def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
-    path = in_two_files(tiny(), tmp_path / "cap.fst")
+    path = with_old_context(tiny(), tmp_path / "cap.fst")
     (tmp_path / "a").write_text("it works")
-    with pytest.raises(CapfstError, match=r"/cap\.fst\.context\b"):
+    with pytest.raises(CapfstError, match=r"/cap\.fst: the context model"):
         cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--output", f"{tmp_path}/o"], standalone_mode=False)
     batch(path, tmp_path / "a", "--output", tmp_path / "o", "--no-context")
 

@@ -10,9 +10,11 @@ from support.plain_context import shape_evidence
 import capfst
 from capfst.casing.shapes import N_SHAPES
 from capfst.context import adapt
-from capfst.context.adapt import Text, adapted, counts_of, with_counts
+from capfst.context.adapt import adapted, counts_of, with_counts
 from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
 from capfst.context.lexicon import BEGIN, NO_CASE, UNSEEN
+from capfst.context.sample import sample
+from capfst.context.train import Sample
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
 from capfst.models.convert import mix_models
@@ -59,16 +61,16 @@ def test_any_byte_is_legal(context: Context) -> None:
     assert not found.shapes[[UNSEEN, *range(150, 256)]].any()
 
 
+def adapted_to(model: CapFst, context: Context, labels: np.ndarray) -> Context:
+    """Return the context model adapted to a corpus of one source, which has the labels of the model."""
+    corpus = LabeledCorpus(labels, np.array([labels.size]))
+    learned = Sample.of(sample(*corpus, 10_000), np.zeros(1, np.int64), [], 1)
+    own = np.arange(len(model.symbols))
+    return adapted(context, model.symbols, model.starts, corpus, own, learned, _silent)
+
+
 def test_without_text_nothing_changes(model: CapFst, context: Context) -> None:
-    text = Text(
-        LabeledCorpus(np.zeros(0, np.uint32), np.zeros(1, np.int64)),
-        np.arange(len(model.symbols)),
-        np.zeros(1, np.int64),
-        [],
-        1,
-        1000,
-    )
-    found = adapted(context, model.symbols, model.starts, text, _silent)
+    found = adapted_to(model, context, np.zeros(0, np.uint32))
     assert found.rare is context.rare
     assert found.network is context.network
     for name, array in context._asdict().items():
@@ -126,19 +128,11 @@ def test_only_features_that_own_a_slot_are_learned(model: CapFst, context: Conte
     words = model.starts[:-1][context.words["shape_evidence"][model.starts[:-1]] < 61]
     sentences = rng.choice(words, (200, 8)).astype(np.uint32)
     labels = np.concatenate([sentences, np.zeros((200, 1), np.uint32)], axis=1).ravel()
-    text = Text(
-        LabeledCorpus(labels, np.array([labels.size])),
-        np.arange(len(model.symbols)),
-        np.zeros(1, np.int64),
-        [],
-        1,
-        10000,
-    )
-    found = adapted(context, model.symbols, model.starts, text, _silent)
+    found = adapted_to(model, context, labels)
     for name in "stage1", "stage2", "first_pass":
         before, after = getattr(context, name), getattr(found, name)
         assert (before >> 24 == after >> 24).all()
         assert 0 < (before != after).mean() < 0.9, name
-    alone = adapted(context._replace(stage1=empty), model.symbols, model.starts, text, _silent)
+    alone = adapted_to(model, context._replace(stage1=empty), labels)
     assert (alone.stage1 == empty).all()
     assert (alone.words["scores"] != context.words["scores"]).any()

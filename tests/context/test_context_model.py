@@ -1,6 +1,5 @@
 """context/context_model.py: a part is read as it was written; damaged parts are refused."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import strategies as st
 from support import contextual
-from support.models import SIGNATURE, build, in_one_folder, in_two_files
+from support.models import SIGNATURE, build, in_one_folder
 from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
-from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
+from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED, Learned
@@ -52,18 +51,18 @@ def lexicon() -> Lexicon:
 def learned(seed: int) -> Tables:
     rng = np.random.default_rng(seed)
     tables = Tables.of(ROWS)
-    for table in tables:
+    for table in tables[:3]:
         table[:, :N_SHAPES] = rng.normal(0, 1, (len(table), N_SHAPES)) * (rng.random((len(table), 1)) < 0.7)
         table[:, N_SHAPES:] += rng.random((len(table), N_SHAPES))
     return tables
 
 
-def parameters() -> Parameters:
-    return quantize(learned(1), Learned.of(8, 2), lexicon(), STARTS)
+def built() -> Context:
+    return context_of(learned(1), Learned.of(8, 2), lexicon(), STARTS)
 
 
 def part() -> Part:
-    return context_of(STARTS, lexicon(), parameters()).part()
+    return built().part()
 
 
 def saved(path: Path, context: Part) -> CapFst:
@@ -75,9 +74,9 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     context = Context.of(saved(tmp_path / "cap.fst", part()))
     assert context is not None
     for name in ("stage1", "stage2", "first_pass"):
-        assert (getattr(context, name) == getattr(parameters(), name)).all()
-    assert (context.scales, context.n_domains) == (parameters().scales, 2)
-    read, network = context.network, parameters().network
+        assert (getattr(context, name) == getattr(built(), name)).all()
+    assert (context.scales, context.n_domains) == (built().scales, 2)
+    read, network = context.network, built().network
     assert all(map(np.array_equal, read.layers, network.layers))
     for name in ("embeddings", "packed", "units", "output"):
         assert np.array_equal(getattr(read, name), getattr(network, name))
@@ -92,7 +91,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert (record["shape_evidence"], record["frequency_rank"]) == (shape_evidence(counts.tolist()), RANKS[number])
         assert [record["lower_class"], record["cased_class"]] == known.classes[number].tolist()
         assert record["unseen_penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
-        assert record["scores"].tolist() == parameters().word_scores[label].tolist()
+        assert record["scores"].tolist() == built().words["scores"][label].tolist()
         assert record["one_letter"] == (WORDS[label - 1] in ("a", "é"))
         assert record["domain_log_odds"].tolist() == [*LOG_ODDS[number], *[0] * (MAX_DOMAINS - 2)]
     assert not context.words[4:5].view(np.uint8).any()  # a rarer form
@@ -100,8 +99,10 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_weights_are_multiples_of_their_scale() -> None:
     tables = learned(1)
-    found = quantize(tables, NOT_LEARNED, lexicon(), STARTS)
-    for table, packed, scale in zip(tables, (found.stage1, found.stage2, found.first_pass), found.scales, strict=True):
+    found = context_of(tables, NOT_LEARNED, lexicon(), STARTS)
+    for table, packed, scale in zip(
+        tables[:3], (found.stage1, found.stage2, found.first_pass), found.scales, strict=True
+    ):
         less = table[:, 1:N_SHAPES].astype(float) - table[:, :1]
         assert abs(less).max() / scale == pytest.approx(127)
         assert len(packed) == len(table) // ROWS_PER_SLOT
@@ -122,14 +123,14 @@ def test_weights_are_multiples_of_their_scale() -> None:
         rows = [f % ROWS[0] for f in word_features(hashes, evidence, 0)]
         less = tables.stage1[rows, 1:N_SHAPES] - tables.stage1[rows, :1]
         scores = np.rint(less / found.scales[0]).sum(0).tolist()
-        assert found.word_scores[label].tolist() == (scores if evidence != UNSEEN else [0, 0, 0])
-    assert not found.word_scores[[0, 4]].any()
+        assert found.words["scores"][label].tolist() == (scores if evidence != UNSEEN else [0, 0, 0])
+    assert not found.words["scores"][[0, 4]].any()
 
 
 def test_tables_before_learning() -> None:
-    found = quantize(Tables.of(ROWS), NOT_LEARNED, lexicon(), STARTS)
+    found = context_of(Tables.of(ROWS), NOT_LEARNED, lexicon(), STARTS)
     assert (found.stage1 == EMPTY_ROW).all()
-    assert not found.word_scores.any()
+    assert not found.words["scores"].any()
     assert found.scales == (1, 1, 1)
 
 
@@ -145,12 +146,6 @@ def test_a_model_of_little_text_has_no_network(tmp_path: Path) -> None:
 
 def test_a_model_without_a_context_model(tmp_path: Path) -> None:
     assert Context.of(MODEL.save(tmp_path / "cap.fst")) is None
-
-
-def test_a_model_of_two_files_is_refused(tmp_path: Path) -> None:
-    path = in_two_files(MODEL, tmp_path / "cap.fst")
-    with pytest.raises(ModelError, match=re.escape(f"{path}.context is no longer read")):
-        Context.of(CapFst.open(path))
 
 
 def settings(change: dict[str, Any]) -> Callable[[Part], Part]:

@@ -64,9 +64,9 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
     """Call `see` with the tokens, and with ln p of their shapes up to a constant, from which costs are computed."""
     fill = module._fill
 
-    def spy(words: Any, text: Any, context: Any, guess: bool, log_p: np.ndarray, *costs: np.ndarray) -> None:
+    def spy(buf: Any, words: Any, text: Any, context: Any, forms: Any, guess: bool, log_p: Any, *costs: Any) -> None:
         see(text, log_p.copy())
-        fill(words, text, context, guess, log_p, *costs)
+        fill(buf, words, text, context, forms, guess, log_p, *costs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_fill", spy)

@@ -63,8 +63,7 @@ class Learner:
 
     def __init__(self, tables: Tables, network: Learned | None = None) -> None:
         self.network = network and PlainLearner(network)
-        self.tables = [table.astype(float).tolist() for table in tables]
-        self.losses, self.count = [0.0, 0.0], 0
+        self.tables = [table.astype(float).tolist() for table in tables[:3]]
 
     def scores(self, stage: int, hashed: list[int], z: list[float]) -> list[float]:
         table = self.tables[stage]
@@ -109,8 +108,6 @@ class Learner:
                 if max(reference.leads(z)) >= features.STAGE1_LEAD:
                     settled.add(t)
             truth = truths[t]
-            self.count += 1
-            self.losses[0] -= math.log(p[t][truth])
             if q[truth] < learn.CERTAIN:
                 self.step(0, hashed, q, truth)
         n_capitals = sum(reference.has_capitals(decisions[t]) for t in p)
@@ -121,17 +118,14 @@ class Learner:
             hashed = reference.decision_features(tokens, decisions, t, len(p), n_capitals)
             scores = self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q])
             z = reference.softmax(scores)
-            self.losses[1] -= math.log(z[truth])
             if z[truth] < learn.CERTAIN:
                 self.step(1, hashed, z, truth)
             if self.network and max(reference.leads(scores)) < features.STAGE2_LEAD and tokens[t].position:
                 log_p = [math.log(x + 1e-12) for x in z]
                 self.network.learn(tokens, decisions, t, domain, log_p, truth, learn_network.RATE)
 
-    def corpus(
-        self, corpus: Sequence[Sequence[str]], lexicon: Lexicon, language: int | None = None
-    ) -> tuple[float, float, int]:
-        """Learn from sentences, of a language if one is given; return what learn.learn does."""
+    def corpus(self, corpus: Sequence[Sequence[str]], lexicon: Lexicon, language: int | None = None) -> None:
+        """Learn from sentences, of a language if one is given."""
         for sentence in corpus:
             counts = lexicon.shape_counts
             tokens, owns, truths = [], {}, {}
@@ -158,14 +152,13 @@ class Learner:
             every, (indices,) = reference.padded([tokens])
             domain = 2 * (language or 0) + int(votes[1] > votes[0])
             self.line(every, indices, domain, owns, truths)
-        return self.losses[0], self.losses[1], self.count
 
 
 def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
     """Return small tables, with collisions; with random weights if `rng` is given."""
     made = Tables.of((rows, rows // 2, rows))
     if rng:
-        for table in made:
+        for table in made[:3]:
             table[:, :4] = rng.normal(0, 0.3, (len(table), 4))
     return made
 
@@ -178,11 +171,10 @@ def test_learning_matches_the_reference(corpus: list[list[str]], times: int, see
     learned = tables(None if seed is None else np.random.default_rng(seed))
     slow = Learner(learned)
     before = lexicon.shape_counts.copy()
-    found = learn.learn(labels_of(corpus), lexicon, learned)
-    expected = slow.corpus(corpus, lexicon)
-    assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    learn.learn(labels_of(corpus), lexicon, learned)
+    slow.corpus(corpus, lexicon)
     assert (lexicon.shape_counts == before).all()
-    for table, wanted in zip(learned, slow.tables, strict=True):
+    for table, wanted in zip(learned[:3], slow.tables, strict=True):
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
 
 
@@ -195,10 +187,10 @@ def test_learning_reads_the_counts_and_the_domains_of_the_language(corpus: list[
     lexicon = lexicon._replace(language_counts=counts, language_log_odds=LANGUAGE_LOG_ODDS)
     learned = tables(None if seed is None else np.random.default_rng(seed))
     slow = Learner(learned)
-    found = learn.learn(labels_of(corpus), lexicon, learned, 1)
-    assert found == pytest.approx(slow.corpus(corpus, lexicon, 1), rel=1e-3, abs=1e-3)
+    learn.learn(labels_of(corpus), lexicon, learned, 1)
+    slow.corpus(corpus, lexicon, 1)
     assert (lexicon.language_counts == of_languages).all()
-    for table, wanted in zip(learned, slow.tables, strict=True):
+    for table, wanted in zip(learned[:3], slow.tables, strict=True):
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
 
 
@@ -219,8 +211,8 @@ def test_the_network_matches_the_reference(corpus: list[list[str]], seed: int) -
 
 def test_empty_sentences_do_not_change_the_tables() -> None:
     learned = tables()
-    assert learn.learn(np.zeros(0, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
-    assert learn.learn(np.zeros(3, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
+    learn.learn(np.zeros(0, np.uint32), lexicon_of(MANY), learned)
+    learn.learn(np.zeros(3, np.uint32), lexicon_of(MANY), learned)
     assert not learned.stage1[:, :4].any()
 
 
@@ -236,10 +228,9 @@ def test_certain_words_cause_no_more_updates() -> None:
     corpus = [["a", *["New", "York"] * 4]] * 10
     lexicon, learned = lexicon_of(corpus), tables(rows=4096)
     for _ in range(500):
-        before = Tables(*(table.copy() for table in learned))
-        loss, _, count = learn.learn(labels_of(corpus), lexicon, learned)
-        if all((a == b).all() for a, b in zip(before, learned, strict=True)):
+        before = [table.copy() for table in learned[:3]]
+        learn.learn(labels_of(corpus), lexicon, learned)
+        if all((a == b).all() for a, b in zip(before, learned[:3], strict=True)):
             break
     else:
         pytest.fail("the tables still change")
-    assert 0 < loss / count < -math.log(learn.CERTAIN)

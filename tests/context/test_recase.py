@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import contextual
-from support.models import in_two_files, tiny, without_context
+from support.models import tiny, with_old_context, without_context
 from support.untouched import DOTTED, is_camel_case, parts
 
 from capfst.casing.shapes import AS_FORM, Shape
@@ -201,8 +201,8 @@ def test_context_false_ignores_the_context_model(contextual_model: Path, tmp_pat
     assert ignored(UNHEARD) == without(UNHEARD)
     assert (ignored.pipeline.path_costs(UNHEARD.encode()) == without.pipeline.path_costs(UNHEARD.encode())).all()
     assert ignored(UNHEARD) != load(contextual_model)(UNHEARD)
-    old = in_two_files(tiny(), tmp_path / "old.fst")
-    with pytest.raises(CapfstError, match=r"old\.fst\.context"):
+    old = with_old_context(tiny(), tmp_path / "old.fst")
+    with pytest.raises(CapfstError, match=r"old\.fst: the context model"):
         load(old)
     assert load(old, context=False)("it works") == load(tiny().save(tmp_path / "new.fst").path)("it works")
 

@@ -16,6 +16,7 @@ from capfst.context.features import N_RANKED
 from capfst.context.lexicon import Lexicon
 from capfst.context.train import fit
 from capfst.corpus.labels import LabeledCorpus
+from capfst.corpus.vocabulary import Vocabulary
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols, check
 from capfst.io import files as io_files
@@ -147,9 +148,8 @@ def test_counts_exclude_the_slices_that_are_learned_from(monkeypatch: pytest.Mon
         known.append([lexicon.shape_counts.copy(), *lexicon.language_counts.copy()])
 
     monkeypatch.setattr(train, "learn", learn)
-    occurrences = np.bincount(corpus.labels, minlength=5)
-    arguments = symbols, starts, occurrences, corpus, np.array(languages), [], [], 1, None, silent, ContextOptions()
-    lexicon = fit(*arguments).lexicon
+    vocabulary = Vocabulary(symbols, np.bincount(corpus.labels, minlength=5), 1, [], [])
+    lexicon = fit(vocabulary, starts, corpus, np.array(languages), None, silent, ContextOptions())[0]
     of_all = [lexicon.shape_counts, *lexicon.language_counts]
     assert lexicon.shape_counts[1:].tolist() == [[400, 200, 0, 0], [1200, 0, 0, 0]]
     for counts in known:
@@ -165,16 +165,8 @@ def silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], 
 def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     labels = np.array([2, 3, 4, 0, 4, 4, 0], np.uint32)
-    arguments = (
-        symbols,
-        check(symbols),
-        np.array([2, 0, 1, 1, 3]),
-        LabeledCorpus(labels, np.array([7])),
-        np.zeros(1, np.int64),
-        [],
-        [],
-        1,
-    )
+    vocabulary = Vocabulary(symbols, np.array([2, 0, 1, 1, 3]), 1, [], [])
+    arguments = vocabulary, check(symbols), LabeledCorpus(labels, np.array([7])), np.zeros(1, np.int64)
     done: list[int] = []
     totals: list[int] = []
 
@@ -183,14 +175,14 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
         totals.append(total)
         yield done.append
 
-    fitted = fit(*arguments, None, show, ContextOptions())
+    lexicon, _ = fit(*arguments, None, show, ContextOptions())
     assert sum(done) == sum(totals) == len(labels)
-    assert fitted.lexicon.domain_log_odds.shape == (3, 1)
-    assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [1, 1, 0, 0], [3, 0, 0, 0]]
+    assert lexicon.domain_log_odds.shape == (3, 1)
+    assert lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [1, 1, 0, 0], [3, 0, 0, 0]]
     with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*`context=False`"):
         fit(*arguments, 1 << 20, silent, ContextOptions())
     assert caplog.text == ""
     monkeypatch.setattr(train, "_FEW", 1)
     monkeypatch.setattr(train, "_PER_LABEL", 1 << 30)
-    assert fit(*arguments, 6 << 30, silent, ContextOptions()).lexicon.shape_counts.tolist()[1] == [1, 1, 0, 0]
+    assert fit(*arguments, 6 << 30, silent, ContextOptions())[0].shape_counts.tolist()[1] == [1, 1, 0, 0]
     assert "the context model learns from 3 of 7 tokens" in caplog.text

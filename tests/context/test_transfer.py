@@ -1,4 +1,4 @@
-"""context/transfer.py: a context model for other symbols gives each word the costs that it had before."""
+"""context/adapt.py: a context model for other symbols gives each word the costs that it had before."""
 
 import re
 from pathlib import Path
@@ -10,9 +10,9 @@ from support.models import without_context
 
 import capfst
 from capfst.casing.shapes import N_SHAPES
+from capfst.context.adapt import transferred
 from capfst.context.casing_costs import casing_costs
 from capfst.context.context_model import Context
-from capfst.context.transfer import transferred
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
 from capfst.models.convert import contexts_for, mix_models

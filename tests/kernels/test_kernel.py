@@ -1,8 +1,10 @@
 """Calls of kernels from Python: types are checked, arrays are passed and returned, other threads run meanwhile."""
 
+import sys
 import threading
 from collections.abc import Callable
 from enum import IntEnum
+from types import ModuleType
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -394,3 +396,19 @@ def test_what_changes_machine_code_changes_the_digest() -> None:
         first.replace("return g(a)", "return g(a) + 1"),
     ]
     assert len({of(source) for source in [first, *others]}) == 5
+
+
+def test_what_a_kernel_reads_from_a_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("capfst.made")
+    monkeypatch.setitem(sys.modules, "capfst.made", module)
+
+    def of(source: str) -> str:
+        names = {"inner": inner, "kernel": kernel, "i64": i64, "__name__": "capfst.made"}
+        exec(source, names)
+        vars(module).update(names)
+        exec("@kernel\ndef f(a: i64) -> i64:\n    return made.g(a) + made.N\n", names | {"made": module}, names)
+        return names["f"].digest
+
+    first = "N = M = 3\n@inner\ndef g(a: i64) -> i64:\n    return a + M\n"
+    others = [first.replace("N = M = 3", "N, M = 4, 3"), first.replace("a + M", "a - M"), first.replace("= 3", "= 4")]
+    assert len({of(source) for source in [first, *others]}) == 4

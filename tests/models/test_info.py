@@ -1,6 +1,6 @@
 """`capfst info`: the description of a model's context model."""
 
-from support.models import in_two_files, tiny
+from support.models import tiny, with_old_context
 
 from capfst.context.context_model import PART
 from capfst.fst.read import CapFst
@@ -21,7 +21,7 @@ def test_no_context_model(tmp_path):
 
 
 def test_an_unusable_context_model(tmp_path):
-    path = in_two_files(tiny(), tmp_path / "cap.fst")
+    path = with_old_context(tiny(), tmp_path / "cap.fst")
     description = describe(CapFst.open(path))
-    assert "no longer read" in description["context"]["error"]
+    assert "another version" in description["context"]["error"]
     assert f"context model    cannot be used: {path}" in render(description)

@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from capfst.casing.types import Words
+from capfst.context.context_model import PART as CONTEXT
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols
+from capfst.fst.trailer import Part
 from capfst.fst.write import ARC, HAS_TRAILER, STATE, write_fst
 from capfst.text.unicode import lower
 
@@ -52,12 +54,10 @@ class Model(NamedTuple):
         return CapFst.open(path)
 
 
-def in_two_files(model: Model, path: Path) -> Path:
-    """Write the model as capfst 0.1 did: without a trailer, and with a separate context model, whose content does not
-    matter."""
-    model.save(path)
-    path.write_bytes(bare(path))
-    path.with_name(f"{path.name}.context").touch()
+def with_old_context(model: Model, path: Path) -> Path:
+    """Write the model with a context model of another version of capfst."""
+    parts = {CONTEXT: Part({"format": 0}, {})}
+    write_fst(path, model.states, model.arcs, model.symbols, model.start, SIGNATURE, parts)
     return path
 
 
