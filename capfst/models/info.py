@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from capfst import models
-from capfst.bilingual.weights import PART as BILINGUAL
-from capfst.bilingual.weights import Bilingual
+from capfst.bilingual.evidence import PART as BILINGUAL
+from capfst.bilingual.evidence import Evidence
 from capfst.context.context_model import PART as CONTEXT
 from capfst.context.context_model import Context
 from capfst.context.noise import PART as NOISE
@@ -84,7 +84,7 @@ def _bilingual(model: CapFst) -> dict[str, Any] | None:
     """Describe the bilingual part of the model: the number of line pairs that it was learned from and its bytes, or the
     error if it cannot be used."""
     try:
-        bilingual = Bilingual.of(model)
+        bilingual = Evidence.of(model)
     except CapfstError as error:
         return {"error": str(error)}
     if bilingual is None:
