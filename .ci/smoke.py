@@ -63,7 +63,6 @@ ROUTES: dict[str, tuple[tuple[str, str] | None, str]] = {
 
 # A package of the extra, and a command that needs it.
 EXTRAS: dict[str, tuple[str, list[str | Path]]] = {
-    "bilingual": ("scipy", ["train-bilingual", *COMMANDS["train-bilingual"][0]]),
     "explain": ("graphviz", ["explain", "us", "-o", "us.svg"]),
     "openfst": ("pynini", ["recase", "--engine", "openfst", HELD_OUT]),
     "parquet": ("pyarrow", ["batch", "table.parquet", "-o", "tables"]),
@@ -125,10 +124,8 @@ NAMES: dict[str, Callable[[], object]] = {
     "Trained": lambda: isinstance(trained(), capfst.Trained),
     "TrainOptions": lambda: raises(capfst.OptionError, lambda: capfst.TrainOptions(order=0)),
     "ContextOptions": lambda: capfst.ContextOptions(max_bits=8).max_bits == 8,
-    "train_bilingual": lambda: (
-        raises(capfst.CapfstError, trained_bilingual) if lacks("bilingual") else trained_bilingual().pairs > 0
-    ),
-    "TrainedBilingual": lambda: lacks("bilingual") or isinstance(trained_bilingual(), capfst.TrainedBilingual),
+    "train_bilingual": lambda: trained_bilingual().pairs > 0,
+    "TrainedBilingual": lambda: isinstance(trained_bilingual(), capfst.TrainedBilingual),
     "translate_cased": lambda: capfst.translate_cased(lambda texts: texts, LOWER) == TEXT,
     "score": lambda: 0 < capfst.score(**SCORED).accuracy < 100,
     "score_files": lambda: capfst.score_files(**FILES).accuracy == 100,
@@ -168,7 +165,7 @@ def run(arguments: list[str | Path], stdin: str = "") -> tuple[int, str]:
 def check_commands() -> None:
     check_examples("commands", {*COMMANDS}, {*cli.list_commands(None)})
     for name, (arguments, stdin, pattern) in COMMANDS.items():
-        if name == "serve" or (name == "train-bilingual" and lacks("bilingual")):
+        if name == "serve":
             continue
         status, shown = run([name, *arguments], stdin)
         check(status == 0 and re.search(pattern, shown, re.MULTILINE), f"capfst {name}: status {status}: {shown}")

@@ -64,8 +64,7 @@ from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
 from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
-    from capfst.bilingual.candidates import Monolingual
-    from capfst.bilingual.weights import Bilingual
+    from capfst.bilingual.evidence import Evidence
     from capfst.bilingual.word_facts import AnnotatedText
     from capfst.io.word_lattices import WordLattice
 
@@ -373,12 +372,12 @@ class Pipeline:
                 costs = add_user_words(costs, words, found, self.loaded.model.symbols, include_pruned, False)
                 costs = costs._replace(keeps_capital=keeps_capital)
             return costs
-        from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
+        from capfst.bilingual.costs import add_evidence  # noqa: PLC0415  (few texts are translations)
 
-        bilingual = self.check_bilingual()
-        target, source, links = self._linked(self._annotated(buf, words), block)
-        alone = self.monolingual(target)
-        return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, self.guesses)
+        evidence, loaded = self.check_bilingual(), self.loaded
+        linked = self._linked(self._annotated(buf, words), block)
+        alone = self._context_costs(buf, words, include_pruned=True)
+        return add_evidence(alone, *linked, evidence, loaded.model.symbols.strings, loaded.form_shapes, self.guesses)
 
     def _context_costs(
         self,
@@ -564,7 +563,7 @@ class Pipeline:
         """Recase translated lines as `recase_blocks` does."""
         return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
 
-    def check_bilingual(self) -> Bilingual:
+    def check_bilingual(self) -> Evidence:
         """Return the bilingual part of the model.
 
         Raises:
@@ -603,12 +602,6 @@ class Pipeline:
 
         return annotate(buf, words, self.options.align_words)
 
-    def monolingual(self, target: AnnotatedText) -> Monolingual:
-        """Return the costs of the casings of translations without their source."""
-        from capfst.bilingual.candidates import monolingual  # noqa: PLC0415
-
-        return monolingual(target.words, self._context_costs(target.buf, target.words, include_pruned=True))
-
     # More about one line
 
     def line(self, line: Block) -> tuple[Text, Words]:
@@ -640,7 +633,7 @@ class Pipeline:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
                 casing = self.casing(text, words, path, costs).tobytes()
-                best.setdefault(casing, ((cost + self.start_cost) * costs.scale, path))
+                best.setdefault(casing, (cost + self.start_cost, path))
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return dict(islice(best.items(), n))
             n_paths *= 2  # paths are written alike that differ in sentence boundaries, or before `sentence_case`
@@ -682,7 +675,7 @@ class Pipeline:
             costs,
             partial(self.spelled, text, words, costs),
         )
-        return recased, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+        return recased, changed
 
     def spelled(self, text: Text, words: Words, costs: CasingCosts, path: LabelPath, shapes: Shapes | None) -> Spelled:
         """Return a path of a line as it is written, with unseen casings in the given shapes."""

@@ -877,8 +877,6 @@ def test_training_and_loading_in_python(corpus, tmp_path):
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_an_output_that_is_also_an_input_is_refused(model, tmp_path, monkeypatch, command, read):
-    if command[0] == "train-bilingual":
-        pytest.importorskip("scipy", reason="training on translations needs SciPy")
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "m.fst")
     Path("text").write_text("He is in New York today.\n" * 20)
@@ -910,8 +908,6 @@ def test_an_output_that_is_also_an_input_is_refused(model, tmp_path, monkeypatch
 def test_an_output_that_cannot_be_written_is_refused_before_any_input_is_read(
     model, corpus, tmp_path, monkeypatch, command, output, words
 ):
-    if command[0] == "train-bilingual":
-        pytest.importorskip("scipy", reason="training on translations needs SciPy")
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "m.fst")
     shutil.copy(corpus, "corpus")

@@ -1,11 +1,12 @@
 """Words of a translation → the cost of each of their casings, given the source (the weights on S ∘ T).
 
-In: both texts, their links, the costs of casings without the source, and the learned weights. Out: `CasingCosts`,
-instead of the context model's: the costs of the log-linear model (crf.py), divided by the LM's weight, so that the
-search adds the LM's costs as they are.
+In: both texts, their links, and the costs of casings without the source. Out: these costs, less WEIGHT times the
+evidence of the source (evidence.py). A source word in mixed case is a casing of the same word in the translation
+(iPhone, LibreOffice), even if the model lacks it.
 
-A source line without contrast, all in lower case or all in upper case, is not informative: its translation has the
-costs that it has without the source.
+Words with which a sentence may begin have no costs but the LM's and the source's: the context model tells the case
+that they have inside a sentence. A source line without contrast, all in lower case or all in upper case, is no
+evidence.
 """
 
 from __future__ import annotations
@@ -13,126 +14,182 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.candidates import (
-    CANDIDATE,
-    CLASSIFIER,
-    LM,
-    Forms,
-    Monolingual,
-    is_same_word,
-    linked_weight,
-    list_candidates,
-    weight_of,
-)
-from capfst.bilingual.classifier import classify, fetch_weights
+from capfst.bilingual.evidence import SCALE, Evidence
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
-from capfst.bilingual.weights import Bilingual
-from capfst.bilingual.word_facts import AL, AN, MX, AnnotatedText
-from capfst.casing.shapes import AS_FORM, N_SHAPES
+from capfst.bilingual.word_facts import AL, AN, MAY_BEGIN, MX, AnnotatedText
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import CasingCosts, Copies
-from capfst.kernels import allocating
-from capfst.kernels.types import F32Array, I8Matrix, I32Array, I64Array, U8Array, f32, i64
-from capfst.text.tokenizer import PROTECTED
-from capfst.text.unicode import INFO, LOWERING, Lowering
+from capfst.casing.written import is_written
+from capfst.context.learn import add_scores
+from capfst.kernels import allocating, inner, part
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, I64Array, U8Array, U8Matrix, f32, i64
+from capfst.text.strings import Strings, is_same
+from capfst.text.tokenizer import COMPOUND, PROTECTED, WORD
+from capfst.text.unicode import INFO, LOWERING, Lowering, decode, lower_into
 
-_BLOCK = 32
-"""Words whose weights are prefetched together."""
+WEIGHT = 5.0
+"""Of the evidence, relative to the costs without the source, which are those of LM and context model. Tuned on held-out
+text."""
+COPY = 3.0
+"""Added to the evidence of a source word in mixed case, which is nearly always kept, as a small corpus may not show."""
+
+
+@inner
+def _is_same_word(
+    target: AnnotatedText, i: i64, source: AnnotatedText, k: i64, info: U8Array, lowering: Lowering, lowered: U8Matrix
+) -> bool:
+    """Return whether word i of a translation and word k of its source are the same in lower case. lowered: buffer,
+    uint8[2, ·]."""
+    a, b = target.words, source.words
+    if target.facts[i].lower_hash != source.facts[k].lower_hash:
+        return False
+    capacity = lowered.shape[1]
+    if 3 * (a.ends[i] - a.starts[i]) // 2 + 8 > capacity or 3 * (b.ends[k] - b.starts[k]) // 2 + 8 > capacity:
+        return False
+    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, lowered[0], 0, info, lowering)
+    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, lowered[1], 0, info, lowering)
+    return is_same(lowered[0], 0, size, lowered[1], 0, other)
+
+
+@inner
+def _weigh(
+    source: AnnotatedText,
+    k: i64,
+    label: i64,
+    shapes: U8Array,
+    forms: Strings,
+    evidence: F32Array,
+    may_begin: bool,
+    has_context: bool,
+    one_letter: bool,
+    arc_costs: F32Array,
+    option: F32Array,
+) -> i64:
+    """Change the costs of a word's casings; return the shape in which to write its most frequent form.
+
+    k: the same word of the source in mixed case, or −1. label, shapes: the first label, and the shapes of its surface
+    forms.
+    """
+    least, seen, has_copy = option[N_SHAPES], 0, False
+    for shape in range(N_SHAPES):
+        least = min(least, option[shape])
+    for form in range(shapes.size):
+        shape = i64(shapes[form])
+        seen |= 1 << shape
+        if k >= 0 and shape == Shape.MIXED:  # only the form that the source has is likelier than a capitalized one
+            begin, end = forms.offsets[label + form], forms.offsets[label + form + 1]
+            is_copy = is_written(source.buf, source.words.starts[k], source.words.ends[k], forms.data, begin, end)
+            has_copy = has_copy or is_copy
+            shape = shape if is_copy else i64(Shape.CAPITALIZED.value)
+        cost = f32(0) if may_begin else arc_costs[form] if form > 0 else option[N_SHAPES]
+        cost -= evidence[shape]
+        if form > 0:
+            arc_costs[form] = cost
+        else:
+            option[N_SHAPES] = cost
+    if shapes.size == 0:
+        option[N_SHAPES] = np.inf
+    best = N_SHAPES
+    for shape in range(N_SHAPES):
+        cost = option[shape]
+        if shape == Shape.MIXED and k >= 0:
+            cost = f32(np.inf) if has_copy else least
+        elif seen >> shape & 1 or (shape == Shape.UPPER and one_letter):
+            cost = f32(np.inf)
+        elif shape != Shape.MIXED and not has_context:
+            cost = f32(0)
+        if may_begin and cost < np.inf:
+            cost = f32(0)
+        option[shape] = cost - evidence[shape]
+        best = shape if option[shape] < option[best] else best
+    if shapes.size > 0:
+        arc_costs[0] = option[best]
+    return AS_FORM if best == N_SHAPES else best
 
 
 @allocating
-def _fill(
+def _add_evidence(
     target: AnnotatedText,
     source: AnnotatedText,
     links: I32Array,
-    forms: Forms,
+    forms: Strings,
+    form_shapes: U8Array,
     guess: bool,
-    weights: F32Array,
-    classifier: I8Matrix,
+    has_context: bool,
+    weights: I8Matrix,
     info: U8Array,
     lowering: Lowering,
-    costs: Monolingual,
+    arc_costs: F32Array,
+    shapes: U8Array,
+    options: F32Matrix,
     starts: I64Array,
     ends: I64Array,
 ) -> None:
-    """Change `costs` in the lines whose source has contrast; fill starts and ends of the source words to copy."""
-    longest, most = 8, 1
-    for i in range(target.words.starts.size):
-        longest = max(longest, target.words.ends[i] - target.words.starts[i])
-        most = max(most, i64(target.words.n_forms[i]))
+    """Change the arrays of CasingCosts in the lines whose source has contrast; fill starts and ends of the source words
+    to copy. form_shapes: by label."""
+    words, longest, first_arc = target.words, 8, 0
+    for i in range(words.starts.size):
+        longest = max(longest, words.ends[i] - words.starts[i])
     lowered = np.empty((2, 2 * longest + 8), np.uint8)
-    candidates = np.empty(most + N_SHAPES, CANDIDATE)
-    features, scores = np.empty((_BLOCK, N_TEMPLATES), np.uint64), np.empty(N_SHAPES, np.float32)
-    first_arc = 0
+    features, evidence = np.empty(N_TEMPLATES, np.uint64), np.empty(N_SHAPES, np.float32)
     for line in range(target.lines.size):
-        here = target.lines[line]
-        if line >= source.lines.size or not source.lines[line].has_contrast:
-            for i in range(here.begin, here.end):
-                first_arc += target.words.n_forms[i]
-            continue
-        for block in range(here.begin, here.end, _BLOCK):
-            block_end = min(here.end, block + _BLOCK)
-            for i in range(block, block_end):
-                if target.facts[i].tag != AN:
-                    fill_templates(target, source, links, i, line, features[i - block])
-                    fetch_weights(classifier, features[i - block])
-            for i in range(block, block_end):
-                k = links[i]
-                begin = first_arc
-                first_arc += target.words.n_forms[i]
-                is_protected = target.words.token_types[i] == PROTECTED
-                copies = False
-                if k >= 0 and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL)):
-                    copies = is_same_word(target, i, source, k, info, lowering, lowered)
-                if copies:
-                    starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
-                if target.facts[i].tag == AN or is_protected:
-                    continue
-                n = list_candidates(target, i, begin, source, k, copies, forms, costs, guess, candidates)
-                if n == 0:
-                    continue
-                classify(classifier, features[i - block], scores)
-                first_weight = linked_weight(target, source, links, i)
-                for shape in range(N_SHAPES):
-                    scores[shape] *= weights[CLASSIFIER + candidates[0].group]
-                    scores[shape] += weights[first_weight + shape]
-                option = costs.options[i]
-                option[:] = np.inf
-                costs.shapes[i] = AS_FORM
-                least = f32(np.inf)
-                for number in range(n):
-                    candidate = candidates[number]
-                    cost = scores[candidate.shape] + weight_of(candidate, weights)
-                    if candidate.column == AS_FORM:
-                        costs.arc_costs[begin + candidate.form] = cost
-                        continue
-                    option[candidate.column] = cost
-                    if cost < least:
-                        least = cost
-                        costs.shapes[i] = AS_FORM if candidate.column == N_SHAPES else candidate.column
-                if target.words.n_forms[i] > 0:
-                    costs.arc_costs[begin] = least
+        has_contrast = line < source.lines.size and source.lines[line].has_contrast
+        for i in range(target.lines[line].begin, target.lines[line].end):
+            k, token_type, tag = links[i], words.token_types[i], target.facts[i].tag
+            arc, n_forms, label = first_arc, i64(words.n_forms[i]), i64(words.first_labels[i])
+            first_arc += n_forms
+            is_protected = token_type == PROTECTED
+            copies = has_contrast and k >= 0
+            copies = copies and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL))
+            if copies and _is_same_word(target, i, source, k, info, lowering, lowered):
+                starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
+            if not has_contrast or tag == AN or (token_type != WORD and token_type != COMPOUND):
+                continue
+            if form_shapes[label] >= N_SHAPES if n_forms > 0 else not guess:
+                continue
+            fill_templates(target, source, links, i, line, features)
+            evidence[:] = 0
+            add_scores(weights, features, N_TEMPLATES, evidence)
+            evidence[Shape.MIXED.value] += f32(COPY * SCALE) if starts[i] >= 0 else f32(0)
+            for shape in range(N_SHAPES):
+                evidence[shape] *= f32(WEIGHT / SCALE)
+            one_letter = decode(target.buf, words.starts[i], words.ends[i])[1] == words.ends[i]
+            shapes[i] = _weigh(
+                source, k if starts[i] >= 0 else -1, label, part(form_shapes, label, n_forms), forms, evidence,
+                target.facts[i].position <= MAY_BEGIN, has_context, one_letter, part(arc_costs, arc, n_forms),
+                options[i],
+            )  # fmt: skip
 
 
-def bilingual_costs(
-    model: Bilingual,
-    forms: Forms,
+def add_evidence(
+    costs: CasingCosts,
     target: AnnotatedText,
     source: AnnotatedText,
     links: npt.NDArray[np.int32],
-    costs: Monolingual,
+    model: Evidence,
+    forms: Strings,
+    form_shapes: npt.NDArray[np.uint8],
     guess: bool,
 ) -> CasingCosts:
-    """Return the costs of the casings of a translation's words, given the source, in addition to the LM's.
+    """Return the costs of the casings of a translation's words with the evidence of its source.
 
-    costs: those without the source, which are overwritten. guess: as in `context.casing_costs`. The scale is the LM's
-    weight, or 1 if the first line's source has no contrast.
+    Args:
+        costs: those without, with those of pruned casings; their arrays may be changed.
+        forms: the surface forms of the model, by label.
+        form_shapes: their shapes.
+        guess: as in `context.casing_costs`.
     """
     n = len(links)
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
-    weights = model.weights / model.weights[LM]
-    _fill(
-        target, source, links, forms, guess, weights, model.classifier, INFO, LOWERING, costs, copies.starts,
-        copies.ends,
+    arc_costs, shapes, options = costs.arc_costs, costs.shapes, costs.options
+    has_context = shapes is not None
+    if arc_costs is None:
+        arc_costs = np.zeros(int(target.words.n_forms.sum()), np.float32)
+    if shapes is None or options is None:
+        shapes, options = np.full(n, AS_FORM, np.uint8), np.full((n, N_SHAPES + 1), np.inf, np.float32)
+        options[:, N_SHAPES] = 0
+    _add_evidence(
+        target, source, links, forms, form_shapes, guess, has_context, model.weights, INFO, LOWERING, arc_costs,
+        shapes, options, copies.starts, copies.ends,
     )  # fmt: skip
-    scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
-    return CasingCosts(*costs, scale, copies)
+    return costs._replace(arc_costs=arc_costs, shapes=shapes, options=options, copies=copies)

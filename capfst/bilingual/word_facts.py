@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import Words
-from capfst.kernels import allocating, inner, kernel
+from capfst.kernels import allocating, inner
 from capfst.kernels.types import Array, Record, U8Array, i64, u64
 from capfst.system.hashing import hash_bytes
 from capfst.text.sentences import opens
@@ -30,15 +30,11 @@ FIRST, SENTENCE, COLON, OPENING, INSIDE = range(5)
 """Positions: the line's first word that has case; the first after . ? ! or …; after a colon; after a quote, a bracket
 or a dash; any other."""
 N_POSITIONS = 5
+MAY_BEGIN = COLON
+"""The last of the positions in which a sentence may begin."""
 
 N_ENDINGS = 4
 """How a line ends: 0: with . ? ! or …; 1: with a colon; 2: with another mark; 3: with a word."""
-
-N_SINCE = 6
-"""How many words ago the last capital was, without a mark between, except the capital of the line's first word: 0 (in
-the word itself), 1, 2, 3, 4 or more; 5: there is none."""
-N_UNTIL = 3
-"""Where the next capital is, without a mark between: 0: in the next word; 1: in a later one; 2: there is none."""
 
 WORD_FACTS = np.dtype(
     [
@@ -48,8 +44,6 @@ WORD_FACTS = np.dtype(
         ("token", "i4"),  # the index in its line of the token, as the alignment counts them, to which it belongs
         ("tag", "u1"),
         ("position", "u1"),
-        ("since_capital", "u1"),
-        ("until_capital", "u1"),
     ],
     align=True,
 )
@@ -110,7 +104,7 @@ def _annotate(
     facts: WordFactsArray,
     lines: LineFactsArray,
 ) -> None:
-    """Fill facts, except until_capital, and lines."""
+    """Fill facts and lines."""
     longest = 0
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
@@ -120,7 +114,6 @@ def _annotate(
     position = FIRST
     n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
     first_hash, ending = u64(0), 3
-    since = N_SINCE - 1
     for i in range(words.starts.size + 1):
         is_end = i == words.starts.size or words.token_types[i] == NEWLINE
         start = buf.size if i == words.starts.size else words.starts[i]
@@ -144,10 +137,8 @@ def _annotate(
             position = FIRST
             n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
             first_hash, ending = u64(0), 3
-            since = N_SINCE - 1
             if i < words.starts.size:
                 facts[i].tag, facts[i].position, facts[i].token = AN, INSIDE, -1
-                facts[i].since_capital, facts[i].until_capital = N_SINCE - 1, N_UNTIL - 1
                 facts[i].lower_hash = facts[i].cased_hash = facts[i].suffix_hash = 0
             continue
         end = words.ends[i]
@@ -159,15 +150,6 @@ def _annotate(
         fact.token = i - begin if by_words else token
         tag = shape_of(buf, start, end, info)
         fact.tag, fact.position = tag, position
-        if words.token_types[i] == MARKS:
-            since = N_SINCE - 1
-        elif tag == AL or tag == AN:
-            since += since < N_SINCE - 2
-        else:
-            since = 0
-        fact.since_capital = since
-        if position == FIRST and tag != AN and words.token_types[i] != MARKS:
-            since = N_SINCE - 1
         if words.token_types[i] == MARKS:
             ending = _ending(buf, start, end)
             if position != FIRST and position != SENTENCE:
@@ -191,22 +173,6 @@ def _annotate(
         position = INSIDE
 
 
-@kernel
-def _look_ahead(words: Words, facts: WordFactsArray) -> None:
-    """Fill until_capital."""
-    until = N_UNTIL - 1
-    for i in range(facts.size - 1, -1, -1):
-        facts[i].until_capital = until
-        if words.token_types[i] == MARKS or words.token_types[i] == NEWLINE:
-            until = N_UNTIL - 1
-        elif facts[i].tag == AL or facts[i].tag == AN:
-            until = min(until, 1) if until < N_UNTIL - 1 else until
-            if until == 0:
-                until = 1
-        else:
-            until = 0
-
-
 def annotate(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> AnnotatedText:
     """Return a buffer's words with the facts that the features read.
 
@@ -215,5 +181,4 @@ def annotate(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> Annota
     n_lines = 1 + int(np.count_nonzero(words.token_types == NEWLINE))
     text = AnnotatedText(buf, words, np.empty(len(words.starts), WORD_FACTS), np.empty(n_lines, LINE_FACTS))
     _annotate(buf, words, by_words, INFO, LOWERING, text.facts, text.lines)
-    _look_ahead(words, text.facts)
     return text

@@ -68,8 +68,6 @@ class CasingCosts(NamedTuple):
     options: npt.NDArray[np.float32] | None = None
     """[n, N_SHAPES + 1]: −ln, the cost per shape of words in their most frequent form, or OOV words; the last column is
     the cost of the most frequent form itself. +inf excludes a shape. The least of a row is the arc cost of the form."""
-    scale: float = 1.0
-    """Weight of the LM's −ln P; all other costs are divided by it (bilingual models only)."""
     copies: Copies | None = None
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
     keeps_capital: npt.NDArray[np.bool_] | None = None

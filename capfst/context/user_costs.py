@@ -93,8 +93,8 @@ def _set(text: _Text, entry: Listed, k: i64, column: i64, cost: f32, costs: _Cos
 
 
 @kernel
-def _weigh(text: _Text, listed: ListedArray, scale: float, given: _Costs, costs: _Costs) -> None:
-    """Lower the costs of the entries with a weight. scale: that of the costs. given: the costs without the entries,
+def _weigh(text: _Text, listed: ListedArray, given: _Costs, costs: _Costs) -> None:
+    """Lower the costs of the entries with a weight. given: the costs without the entries,
     also of pruned casings, which the words in entries get back."""
     words, m = text.words, 0
     for entry in listed:
@@ -102,7 +102,7 @@ def _weigh(text: _Text, listed: ListedArray, scale: float, given: _Costs, costs:
         for form in range(arc, arc + i64(words.n_forms[i64(entry.word)])):
             costs.arc_costs[form] = given.arc_costs[form]
     while m < listed.size:
-        end, above, n_words, weight = m + i64(listed[m].n), f32(0), f32(0), f32(listed[m].weight / scale)
+        end, above, n_words, weight = m + i64(listed[m].n), f32(0), f32(0), f32(listed[m].weight)
         for n in range(m, end):
             if words.token_types[i64(listed[n].word)] != PROTECTED:
                 n_words += 1
@@ -183,7 +183,7 @@ def add_user_words(
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
         if prunes and not include_pruned:
             prune(n_forms, arc_costs)
-        _weigh(text, found.weighted, costs.scale, given, changed)
+        _weigh(text, found.weighted, given, changed)
     _fix(text, found.fixed, restricts, changed)
     return costs._replace(
         arc_costs=None if restricts else arc_costs, shapes=shapes, options=options if include_pruned else None,

@@ -50,7 +50,7 @@ def casing_costs(words: Words, costs: CasingCosts) -> Costs:
         of_first[:, N_SHAPES] = np.inf
         of_first[np.arange(n), np.where(own == AS_FORM, N_SHAPES, own)] = of_form
     of_first[~has_form] -= of_first[~has_form].min(1, keepdims=True, initial=np.inf)
-    return costs.scale * found
+    return found
 
 
 def _without(pipeline: Pipeline, **changes: object) -> Pipeline:

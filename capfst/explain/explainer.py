@@ -89,7 +89,7 @@ class _Explainer:
         given = lines.text.given.tobytes().split(b"\n")[lines.number]
         self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
         words, costs = self.line.words, self.line.costs
-        self.scale, self.costs = costs.scale, casing_costs(words, costs)
+        self.costs = casing_costs(words, costs)
         # Of the most frequent form, or OOV, the casing that is written, if it costs least.
         of_first, every = self.costs[:, : N_SHAPES + 1], np.arange(len(words.starts))
         least = of_first.argmin(1)
@@ -119,7 +119,7 @@ class _Explainer:
         """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
         row, has_shapes = self.costs[word].tolist(), self.line.costs.options is not None
         for arc in self.paths.arcs_of(word):
-            cost = self.scale * arc.through
+            cost = arc.through
             for column in (N_SHAPES + arc.form,) if arc.form else range(N_SHAPES + 1):
                 more = 0.0 if arc.form else row[column] - row[self.columns[word]]
                 if cost + more < np.inf:
@@ -131,9 +131,9 @@ class _Explainer:
         gaps where sentences may begin, if there are any; and those of the casings."""
         is_end = with_end and (not casings or casings[-1].arc.word + 1 == len(self.columns))
         lm = math.fsum(arc.lm for arc, _ in casings) + (self.end(casings) if is_end else 0.0)
-        parts = {LM: self.scale * lm}
+        parts = {LM: lm}
         if (self.line.words.begin_odds != 0).any():
-            parts[GAP] = self.scale * math.fsum(arc.gap for arc, _ in casings)
+            parts[GAP] = math.fsum(arc.gap for arc, _ in casings)
         for part, costs in self.parts.items():
             parts[part] = math.fsum(costs[arc.word, column] for arc, column in casings)
         return parts
@@ -181,7 +181,7 @@ class _Explainer:
         backoffs = self.lm.backoffs(state, arc.label)
         before = (casing.arc for casing in reversed(casings[:-1]))
         words = self.history(before, self.lm.context(state) - backoffs)
-        cost = self.scale * self.lm.arc(state, arc.label)[0]
+        cost = self.lm.arc(state, arc.label)[0]
         return NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
     def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
@@ -211,7 +211,7 @@ class _Explainer:
         nodes = {0, *(casing.arc.target for casing in best)}
         for word, text in enumerate(texts):
             cheapest = {text: (0.0, best[word])}
-            least = self.scale * best[word].arc.through
+            least = best[word].arc.through
             for written, cost, casing in self.casings_of(word):
                 if written != text and (written not in cheapest or cost - least < cheapest[written][0]):
                     cheapest[written] = max(0.0, cost - least), casing
@@ -249,7 +249,7 @@ class _Explainer:
     def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""
         arcs, numbers = list[LatticeArc](), dict[int, int]()
-        least = self.scale * best[0].arc.through if best else 0.0
+        least = best[0].arc.through if best else 0.0
         for word, of_best in enumerate(best):
             for text, cost, casing in self.casings_of(word):
                 margin, arc = max(0.0, cost - least), casing.arc
@@ -276,7 +276,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
     lines = lines_of_text(pipeline, block, number)
     explainer = _Explainer(pipeline, lines)
     line, words = explainer.line, explainer.line.words
-    start = explainer.scale * pipeline.start_cost
+    start = pipeline.start_cost
     casings = []
     for casing, (cost, path) in pipeline.nbest_paths(explainer.text, words, line.costs, n).items():
         if cost == math.inf:
@@ -300,7 +300,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         _str(recased),
         explained.cost,
         start,
-        explainer.scale * explainer.end(best),
+        explainer.end(best),
         tuple(of_words),
         tuple(each for each, *_ in casings),
         *explainer.drawn(best),

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import models as bundled
-from capfst.bilingual.weights import PART as BILINGUAL
+from capfst.bilingual.evidence import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from capfst import models
-from capfst.bilingual.weights import PART as BILINGUAL
-from capfst.bilingual.weights import Bilingual
+from capfst.bilingual.evidence import PART as BILINGUAL
+from capfst.bilingual.evidence import Evidence
 from capfst.context.context_model import PART as CONTEXT
 from capfst.context.context_model import Context
 from capfst.context.noise import PART as NOISE
@@ -50,7 +50,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "bytes_per_ngram": model.bytes / count,
         "context": _described(model, CONTEXT, Context.of, _domains),
         "spellings": _described(model, SPELLINGS, lambda model: Context.of(model, SPELLINGS), _domains),
-        "bilingual": _described(model, BILINGUAL, Bilingual.of, lambda part: {"pairs": part.pairs}),
+        "bilingual": _described(model, BILINGUAL, Evidence.of, lambda part: {"pairs": part.pairs}),
         "noise": NOISE in model.parts,
         "punctuation": _described(model, PUNCTUATION, Punctuation.of, lambda part: {"words": len(part.labels)}),
         "adapted": model.parts[ADAPTED].settings if ADAPTED in model.parts else None,

@@ -29,8 +29,7 @@ from capfst.text.given import read
 from capfst.text.unicode import INFO
 
 if TYPE_CHECKING:
-    from capfst.bilingual.candidates import Forms
-    from capfst.bilingual.weights import Bilingual
+    from capfst.bilingual.evidence import Evidence
     from capfst.punctuation.marks import Punctuator
 
 
@@ -99,18 +98,16 @@ class LoadedModel:
         return Punctuator(Punctuation.of(self.model), self.transducer)
 
     @cached
-    def bilingual(self) -> Bilingual | None:
+    def bilingual(self) -> Evidence | None:
         """The weights learned from translations; None if the model has none."""
-        from capfst.bilingual.weights import Bilingual  # noqa: PLC0415  (few texts are translations)
+        from capfst.bilingual.evidence import Evidence  # noqa: PLC0415  (few texts are translations)
 
-        return Bilingual.of(self.model)
+        return Evidence.of(self.model)
 
     @cached
-    def forms(self) -> Forms:
-        """The surface forms, as the bilingual features read them."""
-        from capfst.bilingual.weights import forms_of  # noqa: PLC0415
-
-        return forms_of(self.model)
+    def form_shapes(self) -> npt.NDArray[np.uint8]:
+        """The shapes of the surface forms, by label."""
+        return shapes(self.model.symbols)
 
     @property
     def languages(self) -> list[str]:
@@ -157,7 +154,7 @@ class LoadedModel:
             first_words = FirstWords.of(model)
             costs += model.arcs["weight"][model.states[model.start]["pos"]]  # the backoff
             costs[first_words.labels] = first_words.costs
-        small = np.flatnonzero(shapes(model.symbols) == Shape.LOWER)
+        small = np.flatnonzero(self.form_shapes == Shape.LOWER)
         forms = np.zeros(len(costs), np.int64)
         forms[model.starts[np.searchsorted(model.starts, small, "right") - 1]] = small
         return forms, costs

@@ -21,7 +21,6 @@ def monolingual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def bilingual_model(monolingual_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same model after training on the source; tests must not write to it."""
-    pytest.importorskip("scipy", reason="training on translations needs SciPy")
     folder = tmp_path_factory.mktemp("bilingual")
     train_bilingual(*write(folder, bitext(600)), folder / "bilingual.fst", lm=monolingual_model)
     return folder / "bilingual.fst"

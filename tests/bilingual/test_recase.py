@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.translations import NAMES, WORDS, Bitext, bitext
 
 import capfst
-from capfst.bilingual.weights import PART, Bilingual
+from capfst.bilingual.evidence import PART, Evidence
 from capfst.exceptions import CapfstError, CorpusError, ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
@@ -162,20 +162,15 @@ def damaged(path, tmp_path, part) -> CapFst:
 
 def test_a_part_that_cannot_be_used_is_refused(bilingual_model, tmp_path):
     part = CapFst.open(bilingual_model).parts[PART]
-    weights = part.arrays["weights"].view(np.float32)
-    for name, wrong in [
-        ("weights", weights[:-1]), ("weights", weights * np.float32(np.nan)), ("weights", -abs(weights)),
-        ("classifier", np.zeros(12, np.int8)), ("classifier", np.zeros(7, np.uint8)),
-    ]:  # fmt: skip
-        arrays = {**part.arrays, name: np.ascontiguousarray(wrong).view(np.uint8)}
-        model = damaged(bilingual_model, tmp_path, part._replace(arrays=arrays))
+    for wrong in ({}, {"weights": np.zeros(12, np.uint8)}, {"weights": np.zeros(7, np.uint8)}):
+        model = damaged(bilingual_model, tmp_path, part._replace(arrays=wrong))
         with pytest.raises(ModelError, match=r"m\.fst: .* is damaged \(.*\)"):
-            Bilingual.of(model)
+            Evidence.of(model)
         assert Recaser(model)("ouvrez calc")
         assert "cannot be used" in render(describe(model))
     other = part._replace(settings={**part.settings, "format": 99})
     with pytest.raises(ModelError, match=r"m\.fst: .* another version of capfst"):
-        Bilingual.of(damaged(bilingual_model, tmp_path, other))
+        Evidence.of(damaged(bilingual_model, tmp_path, other))
 
 
 def test_info_describes_the_part(bilingual_model, monolingual_model):

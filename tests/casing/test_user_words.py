@@ -393,7 +393,6 @@ def test_lists_of_the_package(tmp_path, monkeypatch):
 
 
 def test_translations(tmp_path):
-    pytest.importorskip("scipy", reason="training on translations needs SciPy")
     from capfst.training.bilingual import train_bilingual  # noqa: PLC0415
 
     texts = write(tmp_path, bitext(300))

@@ -230,7 +230,6 @@ def test_documents_have_lines() -> None:
 
 @pytest.fixture(scope="module")
 def bilingual(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("scipy", reason="training on translations needs SciPy")
     folder = tmp_path_factory.mktemp("bilingual")
     target, *others = write(folder, bitext(300))
     capfst.train(target, folder / "cap.fst", clean=False)

@@ -80,7 +80,6 @@ def test_the_command_writes_the_same_files_on_spark(environment, model, tree, tm
 
 
 def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch):
-    pytest.importorskip("scipy", reason="training on translations needs SciPy")
     from capfst.training.bilingual import train_bilingual  # noqa: PLC0415
 
     target, source, align = translations.write(tmp_path, translations.bitext(600))

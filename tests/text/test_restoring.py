@@ -286,7 +286,6 @@ def test_a_model_that_does_not_restore_it(folder: Path) -> None:
 
 
 def test_translations_need_a_model_that_restores_case(folder: Path) -> None:
-    pytest.importorskip("scipy")
     with pytest.raises(CapfstError, match=r"`restore` is 'case'.*both\.fst restores both"):
         train_bilingual("a", "b", "c", "d.fst", lm=folder / "both.fst")
 

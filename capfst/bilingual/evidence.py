@@ -1,0 +1,126 @@
+"""The case of the source as evidence of the true case of a translation, as the case of the input is one
+(context/channel.py).
+
+In: features of words (source_features.py), and the words' shapes. Out: `Evidence`, a part of the model: weights of
+which a word's sum for each shape is ln P(source | shape, target), up to a constant of the word.
+
+By Bayes' rule, P(shape | source, target) ∝ P(shape | target) · P(source | shape, target). While the weights are
+learned, the first factor is that of a model of the same features without the source, learned in one pass: so it meets
+each word as in new text. It is not kept: it stands for the model that recases, which may have seen the translations. So
+the weights hold only what the source adds.
+
+Without the source, nothing is known of words with which a sentence may begin, as LM and context model tell the case
+that words have inside a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.source_features import N_TEMPLATES
+from capfst.casing.shapes import N_SHAPES
+from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
+from capfst.exceptions import ModelError
+from capfst.fst.read import CapFst
+from capfst.fst.trailer import Part
+from capfst.kernels import allocating
+from capfst.kernels.types import F32Matrix, I64Array, U8Array, U32Matrix, f32
+
+PART = "bilingual"
+SCALE = 32
+"""Weights are stored as int8: this integer stands for 1."""
+
+_FORMAT = 3
+_MIN_BITS, _MAX_BITS = 8, 20
+_ROWS_PER_WORD = 16
+_RATE_WITHOUT, _RATE = 0.003, 0.2
+_PASSES = 3
+_CERTAIN = 0.999
+"""Skip the update when the true shape already has this probability."""
+_SEED = 2006
+
+
+class Evidence(NamedTuple):
+    """What a model has learned from translations: views of its part of the file."""
+
+    weights: npt.NDArray[np.int8]  # [2^b, N_SHAPES]
+    pairs: int  # of lines that they were learned from
+
+    @classmethod
+    def of(cls, model: CapFst) -> Evidence | None:
+        """Return the bilingual part of a model; None if it has none.
+
+        Raises:
+            ModelError: the part is damaged, or of another version of capfst.
+        """
+        part = model.parts.get(PART)
+        if part is None:
+            return None
+        if part.settings.get("format") != _FORMAT:
+            raise ModelError(
+                f"{model.path}: the bilingual part was made by another version of capfst. Train it again with"
+                " `train_bilingual`."
+            )
+        try:
+            weights = part.arrays["weights"].view(np.int8).reshape(-1, N_SHAPES)
+            if len(weights).bit_count() != 1:
+                raise ValueError("the number of weights is not a power of 2")
+            return cls(weights, int(part.settings["pairs"]))
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise ModelError(
+                f"{model.path}: the bilingual part is damaged ({error}). Train it again with `train_bilingual`."
+            ) from error
+
+    def part(self) -> Part:
+        """Return the weights as a part of a model's file."""
+        return Part({"format": _FORMAT, "pairs": self.pairs}, {"weights": self.weights.view(np.uint8).reshape(-1)})
+
+
+@allocating
+def _learn(
+    features: U32Matrix, shapes: U8Array, order: I64Array, rate: float, given: F32Matrix, table: F32Matrix
+) -> F32Matrix:
+    """Learn the table (context/learn.py) in one pass of AdaGrad over words in this order. given: ln p of each shape of
+    a word without these features, float32[words, N_SHAPES]. Return ln p before anything was learned from the word."""
+    log_p, p = np.empty((shapes.size, N_SHAPES), np.float32), np.empty(N_SHAPES)
+    for word in order:
+        for shape in range(N_SHAPES):
+            p[shape] = given[word, shape]
+        add_scores(table, features[word], N_TEMPLATES, p)
+        for shape in range(N_SHAPES):
+            log_p[word, shape] = p[shape]
+        total = f32(softmax(p))
+        for shape in range(N_SHAPES):
+            log_p[word, shape] -= total
+        if p[shapes[word]] < _CERTAIN:
+            adagrad(table, features[word], N_TEMPLATES, p, shapes[word], f32(rate))
+    return log_p
+
+
+def learn_evidence(
+    features: npt.NDArray[np.uint32],
+    without_source: npt.NDArray[np.uint32],
+    shapes: npt.NDArray[np.uint8],
+    may_begin: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.int8]:
+    """Return int8[2^b, N_SHAPES], the weights learned from words.
+
+    Args:
+        features: of the words, uint32[words, N_TEMPLATES].
+        without_source: the same without the source.
+        shapes: uint8[words].
+        may_begin: bool[words], whether a sentence may begin with the word.
+    """
+    rng, n = np.random.default_rng(_SEED), len(shapes)
+    bits = max(_MIN_BITS, min(_MAX_BITS, (_ROWS_PER_WORD * n).bit_length()))
+    tables = np.zeros((2, 1 << bits, 2 * N_SHAPES), np.float32)
+    tables[:, :, N_SHAPES:] = INITIAL_SUM
+    none = np.zeros((n, N_SHAPES), np.float32)
+    of_target = _learn(without_source, shapes, rng.permutation(n), _RATE_WITHOUT, none, tables[0])
+    of_target[may_begin] = 0
+    for _ in range(_PASSES):
+        _learn(features, shapes, rng.permutation(n), _RATE, of_target, tables[1])
+    return np.clip(np.rint(tables[1, :, :N_SHAPES] * SCALE), -127, 127).astype(np.int8)
