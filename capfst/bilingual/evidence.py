@@ -34,7 +34,7 @@ SCALE = 32
 """Weights are stored as int8: this integer stands for 1."""
 
 _FORMAT = 3
-_MIN_BITS, _MAX_BITS = 8, 20
+_MIN_BITS, _MAX_BITS = 8, 21
 _ROWS_PER_WORD = 16
 _RATE_WITHOUT, _RATE = 0.003, 0.2
 _PASSES = 3
