@@ -144,12 +144,13 @@ def _exact(p: pynini.Fst, lattice: TokenLattice, lm: _LM, n: int) -> list[Path]:
     best: dict[int, list[Path]] = {p.start(): [Path(state=lm.starts.line)]}
     ends: list[Path] = []
     for state in range(p.num_states()):
-        paths = sorted(best.pop(state))[:n]
-        for path in paths if float(p.final(state)) != np.inf else ():
+        paths = best.pop(state)
+        for path in paths if float(p.final(state)) != np.inf else ():  # they differ in final costs
             at = lattice.tokens["target"][path.tokens[-1]] if path.tokens else lattice.start
             ends.append(path._replace(cost=path.cost + lattice.final[at] + lm.step(path.state, BOUNDARY)[0]))
+        kept = sorted(paths)[:n]
         for arc in p.arcs(state):
-            best.setdefault(arc.nextstate, []).extend(_extend(path, arc, lattice, lm) for path in paths)
+            best.setdefault(arc.nextstate, []).extend(_extend(path, arc, lattice, lm) for path in kept)
     return sorted(path for path in ends if path.cost < np.inf)[:n]
 
 
