@@ -1,9 +1,9 @@
 """P = bestpath(S ∘ T ∘ LM), on blocks of UTF-8 (Beaufays & Strope 2013, eq. 1).
 
-`Pipeline._recase_once` is the equation, a line for each stage: words and their surface forms (casing/transducer.py: S ∘
-T), weights on these from the context, the written case or the source of a translation (context/, bilingual/), the best
-path through the LM (search/), and the text in the forms of that path (casing/surface.py). Only case changes; lines and
-white space stay.
+`Pipeline.recase` and `_best` are the equation, a line for each stage: words and their surface forms
+(casing/transducer.py: S ∘ T), weights on these from the context, the written case or the source of a translation
+(context/, bilingual/), the best path through the LM (search/), and the text in the forms of that path
+(casing/surface.py). Only case changes; lines and white space stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM
 from capfst.casing.starts import starts_only
 from capfst.casing.surface import write
-from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
+from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
 from capfst.casing.user_words import UserWords
 from capfst.casing.written import (
     has_become_title,
@@ -106,8 +106,10 @@ class Pipeline:
         model = loaded.model
         self._check_restores()
         is_listed = like is not None and like.options.words == options.words
-        self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
-        self.units = loaded.units
+        self.user_words: UserWords | None = None
+        if options.words:
+            self.user_words = like.user_words if like and is_listed else UserWords(options.words, loaded.transducer)
+        self.units, self.pretokenized = loaded.units, loaded.pretokenized
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load, like)
@@ -151,10 +153,6 @@ class Pipeline:
                 f"{model.path} restores {restored}: ",
             )
 
-    def _user_words(self) -> UserWords | None:
-        """Return the words and phrases of the option `words`, or None."""
-        return UserWords(self.options.words, self.loaded.transducer) if self.options.words else None
-
     def _input_case(self) -> str:
         """Return the use of the written case that the options and the model allow."""
         wanted, model = self.options.input_case, self.loaded.model
@@ -185,18 +183,8 @@ class Pipeline:
 
     @property
     def is_written(self) -> bool:
-        """Whether `punctuated_pieces` are the output: their case is not restored, or has been."""
+        """Whether `prepared` pieces are the output: their case is not restored, or has been."""
         return self.options.restore == PUNCTUATION[0] or self.options.repair
-
-    @property
-    def pretokenized(self) -> bool:
-        """Whether words are separated by white space."""
-        return self.loaded.pretokenized
-
-    @property
-    def guesses(self) -> bool:
-        """Whether the case of OOV words is guessed."""
-        return self.options.oov == "guess"
 
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
@@ -217,27 +205,30 @@ class Pipeline:
             )
         return known.index(language)
 
-    def recase(self, buf: Buffer, block: Block | None = None, style: Style | None = None) -> tuple[Words, memoryview]:
+    def recase(
+        self, buf: Buffer, block: Block | None = None, style: Style | None = None, begin: int = 0
+    ) -> tuple[Words, memoryview]:
         """P = bestpath(S ∘ T ∘ LM): return the words of a text, and all of it in its best casing.
 
         block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
-        None: each line is on its own.
+        None: each line is on its own. begin: a byte offset; the words before it stay as they are, and are evidence for
+        the others.
         """
         text = self.text(buf, block)
+        words = self.words(text.buf)  # S ∘ T
+        given = self._as_given(words, text)
         if self.is_written:
-            return self._as_given(self.words(text.buf), text), buf.data
-        words, recased = self._recase_once(text.buf, block, style)
-        if self._uses_case(text.buf, style):
+            return given, buf.data
+        recased = self._best(text.buf, words, block, style, int(np.searchsorted(given.starts, begin)) if begin else 0)
+        if not begin and self._uses_case(text.buf, style):
             recased = self._settled(text.buf, words, recased, style)
-        return self._as_given(words, text), self.written(text, words, recased)
+        return given, self.written(text, words, recased)
 
     def text(self, buf: Buffer, block: Block | None = None) -> Text:
         """Return a text as it is meant, which all stages read. block: as in `recase`; an alignment counts the words of
         a text as it was given."""
-        return self._text(buf, is_aligned=block is not None and block.source is not None)
-
-    def _text(self, buf: Buffer, is_aligned: bool) -> Text:
-        return read(buf, keeps_entities=self.loaded.pretokenized, keeps_spaces=is_aligned)
+        is_aligned = block is not None and block.source is not None
+        return read(buf, keeps_entities=self.pretokenized, keeps_spaces=is_aligned)
 
     def written(self, text: Text, words: Words, recased: memoryview) -> memoryview:
         """Return a recased text with what was given: its entities, and the endings of inclusive forms."""
@@ -272,14 +263,13 @@ class Pipeline:
             return buf
         return self.punctuator.insert(buf, begin, self.options.keep_marks, pauses)
 
-    def _recase_once(
-        self, buf: Buffer, block: Block | None = None, style: Style | None = None
-    ) -> tuple[Words, memoryview]:
+    def _best(
+        self, buf: Buffer, words: Words, block: Block | None = None, style: Style | None = None, n_given: int = 0
+    ) -> memoryview:
         check()
-        words = self.words(buf)  # S ∘ T
-        costs = self.costs(buf, words, block, style=style, restricts=True)  # weights on S ∘ T
+        costs = self.costs(buf, words, block, style=style, n_given=n_given, restricts=True)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
-        return words, self.surface(buf, words, path, costs)  # P
+        return self.surface(buf, words, path, costs, n_given)  # P
 
     def _uses_case(self, buf: Buffer, style: Style | None) -> bool:
         """Return whether the written case of some lines may count: in a text without capitals, it does not."""
@@ -292,7 +282,7 @@ class Pipeline:
         has_capital = style is not None and style.has_capital
         numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
         if self.input_case == "keep":
-            title = has_become_title(buf, words, self.loaded.pretokenized, np.frombuffer(recased, np.uint8))
+            title = has_become_title(buf, words, self.pretokenized, np.frombuffer(recased, np.uint8))
             numbers = np.union1d(numbers, title)
         elif self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
             numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
@@ -303,8 +293,8 @@ class Pipeline:
         for _ in range(_MOST_PASSES):
             if settled == before:
                 break
-            before = settled
-            settled = bytes(self._recase_once(np.frombuffer(before, np.uint8))[1])
+            before, buf = settled, np.frombuffer(settled, np.uint8)
+            settled = bytes(self._best(buf, self.words(buf)))
         for number, line in zip(numbers, settled.split(b"\n"), strict=True):
             lines[number] = line
         return memoryview(b"\n".join(lines))
@@ -325,59 +315,47 @@ class Pipeline:
         block: Block | None = None,
         include_pruned: bool = False,
         style: Style | None = None,
-        restricts: bool = False,
         n_given: int = 0,
+        restricts: bool = False,
     ) -> CasingCosts:
         """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        style: as in `recase`. restricts: as in `add_user_words`, for units. n_given: the first words that stay as they
-        are, and are evidence for the others.
+        style: as in `recase`. n_given: the first words that stay as they are, and are evidence for the others.
+        restricts: as in `add_user_words`, for units.
         """
+        symbols = self.loaded.model.symbols
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
+        prunes = block is None or block.source is None
+        if block is not None and not prunes:
+            costs = self._bilingual_costs(buf, words, block)
+        else:
+            written = self._written(buf, words, style, n_given)
+            given = self._given_shapes(buf, words, found, n_given)
+            costs = self._context_costs(buf, words, keeps_pruned, given, written, n_given)
+            if self.input_case == "keep":
+                capitals, keeps_capital = kept(buf, words, self.pretokenized)
+                costs = add_user_words(costs, words, capitals, symbols, keeps_pruned, False)
+                costs = costs._replace(keeps_capital=keeps_capital)
+        units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
+        if units is not None:
+            costs = add_user_words(costs, words, units, symbols, keeps_pruned, prunes, restricts)
+        if found is not None:
+            costs = add_user_words(costs, words, found, symbols, include_pruned, prunes)
+        return costs
+
+    def _given_shapes(self, buf: Buffer, words: Words, found: Found | None, n_given: int) -> Shapes | None:
+        """Return the shapes of the words whose case is given, as in `casing_costs`."""
         given = None
         if found is not None:
             given = np.full(len(words.starts), AS_FORM, np.uint8)
             given[found.fixed["word"]] = found.fixed["shape"]
         if n_given:
-            before = shapes_before(buf, words, self.loaded.pretokenized, n_given)
+            before = shapes_before(buf, words, self.pretokenized, n_given)
             given = before if given is None else np.where(before == AS_FORM, given, before)
-        costs = self._costs(buf, words, block, keeps_pruned, style, given, n_given)
-        is_context, symbols = block is None or block.source is None, self.loaded.model.symbols
-        units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
-        if units is not None:
-            costs = add_user_words(costs, words, units, symbols, keeps_pruned, is_context, restricts)
-        if found is not None:
-            costs = add_user_words(costs, words, found, symbols, include_pruned, is_context)
-        return costs
-
-    def _costs(
-        self,
-        buf: Buffer,
-        words: Words,
-        block: Block | None,
-        include_pruned: bool,
-        style: Style | None,
-        given: Shapes | None,
-        n_given: int,
-    ) -> CasingCosts:
-        """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
-        if block is None or block.source is None:
-            written = self._written(buf, words, style, n_given)
-            costs = self._context_costs(buf, words, include_pruned, given, written, n_given)
-            if self.input_case == "keep":
-                found, keeps_capital = kept(buf, words, self.loaded.pretokenized)
-                costs = add_user_words(costs, words, found, self.loaded.model.symbols, include_pruned, False)
-                costs = costs._replace(keeps_capital=keeps_capital)
-            return costs
-        from capfst.bilingual.costs import add_evidence  # noqa: PLC0415  (few texts are translations)
-
-        evidence, loaded = self.check_bilingual(), self.loaded
-        linked = self._linked(self._annotated(buf, words), block)
-        alone = self._context_costs(buf, words, include_pruned=True)
-        return add_evidence(alone, *linked, evidence, loaded.model.symbols.strings, loaded.form_shapes, self.guesses)
+        return given
 
     def _context_costs(
         self,
@@ -393,8 +371,8 @@ class Pipeline:
         begins = expected(words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document or n_given else None
         return casing_costs(
-            self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
-            self.options.cells, self.language, self.spellings, given, written, n_given,
+            self.context, buf, words, self.loaded.transducer, self.options.oov == "guess", include_pruned, begins,
+            memory, self.options.cells, self.language, self.spellings, given, written, n_given,
         )  # fmt: skip
 
     def _written(self, buf: Buffer, words: Words, style: Style | None, n_given: int) -> Written:
@@ -404,34 +382,31 @@ class Pipeline:
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None
-        shapes = written_evidence(buf, words, self.loaded.model.symbols, self.loaded.pretokenized)
+        shapes = written_evidence(buf, words, self.loaded.model.symbols, self.pretokenized)
         return Written.of(shapes, noise.evidence, NO_STYLE if style is None else style.counts)
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts, n_given: int = 0) -> memoryview:
         """P: return the text with its words in the surface forms of a path. The first n_given words stay."""
-        symbols, pretokenized, sentence_case = (
-            self.loaded.model.symbols,
-            self.loaded.pretokenized,
-            self.options.sentence_case,
-        )
+        symbols, sentence_case = self.loaded.model.symbols, self.options.sentence_case
         may_change = np.arange(len(words.starts)) >= n_given if n_given else None
         if self.options.only:
-            path, shapes, gets_capital, of_starts = starts_only(buf, words, path, costs, symbols, pretokenized)
+            path, shapes, gets_capital, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)
             costs, sentence_case = costs._replace(shapes=shapes, keeps_capital=gets_capital), False
             may_change = of_starts if may_change is None else of_starts & may_change
         return write(
-            buf, words, path, symbols, pretokenized, sentence_case, costs.shapes, costs.copies, costs.keeps_capital,
-            costs.dotted, costs.languages, may_change,
+            buf, words, path, symbols, self.pretokenized, sentence_case, costs.shapes, costs.copies,
+            costs.keeps_capital, costs.dotted, costs.languages, may_change,
         )  # fmt: skip
 
     # Texts of any size, piece by piece
 
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
-        recased = [
-            piece.data if self.is_written or is_blank(piece) else self.recase(piece, style=of_piece)[1]
-            for piece, of_piece in self.punctuated_pieces(text, style)
-        ]
+        recased = []
+        for piece, of_piece, found in self.prepared(text, style):
+            stays = self.is_written or is_blank(piece)
+            written = found.text.data if found else piece.data
+            recased.append(written if stays else self.recase(piece, style=of_piece)[1])
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
@@ -468,18 +443,20 @@ class Pipeline:
             yield found
             begin += piece.size
 
-    def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
-        """Yield the pieces of a text as `pieces` does, with the marks that they are to have, or repaired."""
+    def prepared(
+        self, text: bytes, style: Style | None = None
+    ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
+        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have, and what
+        was repaired, with the option `repair`."""
         if self.options.repair:
-            yield from ((repaired.text, style) for repaired in self.repaired_pieces(text))
+            yield from ((found.given, None, found) for found in self.repaired_pieces(text))
             return
-        if self.punctuator is None:
-            yield from self.pieces(text, style)
-            return
-        pauses, begin = text.pauses if isinstance(text, SpokenText) else NO_PAUSES, 0
+        pauses, begin = text.pauses if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
         for piece, of_piece in self.pieces(text, style):
             end = begin + piece.size
-            yield piece if is_blank(piece) else self.punctuated(piece, pauses=pauses.between(begin, end)), of_piece
+            if self.punctuator and not is_blank(piece):
+                piece = self.punctuated(piece, pauses=pauses.between(begin, end))
+            yield piece, of_piece, None
             begin = end
 
     def recase_after(self, before: bytes, text: bytes) -> memoryview:
@@ -488,19 +465,9 @@ class Pipeline:
         first = next(pieces(text))
         before = continued(before, first)
         buf = self.punctuated(np.frombuffer(before + first.tobytes(), np.uint8), len(before))
-        recased = (buf.data if self.is_written else self.recase_from(buf, len(before)))[len(before) :]
+        recased = self.recase(buf, begin=len(before))[1][len(before) :]
         rest = text[len(first) :]
         return memoryview(bytes(recased) + self.recase_utf8(rest)) if rest else recased
-
-    def recase_from(self, buf: Buffer, begin: int, style: Style | None = None) -> memoryview:
-        """Return a text in its best casing from a byte offset on. The words before it stay as they are, and are
-        evidence for the others. style: as in `recase`."""
-        text = self.text(buf)
-        words = self.words(text.buf)
-        n_given = int(np.searchsorted(text.offsets(words.starts), begin))
-        costs = self.costs(text.buf, words, style=style, n_given=n_given)
-        path = self.engine.best(words, costs.arc_costs)
-        return self.written(text, words, self.surface(text.buf, words, path, costs, n_given))
 
     def recase_text(self, text: bytes) -> memoryview:
         """Return a text in its best casing, given also its style."""
@@ -578,29 +545,31 @@ class Pipeline:
             )
         return self.loaded.bilingual
 
+    def _bilingual_costs(self, buf: Buffer, words: Words, block: Block) -> CasingCosts:
+        from capfst.bilingual.costs import add_evidence  # noqa: PLC0415  (few texts are translations)
+
+        evidence, loaded, guesses = self.check_bilingual(), self.loaded, self.options.oov == "guess"
+        linked = self._linked(buf, words, block)
+        alone = self._context_costs(buf, words, include_pruned=True)
+        return add_evidence(alone, *linked, evidence, loaded.model.symbols.strings, loaded.form_shapes, guesses)
+
     def linked(self, block: Block) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
         word's source word, or −1."""
-        return self._linked(self.annotated(block.target), block)
+        buf = self.text(np.frombuffer(block.target, np.uint8), block).buf
+        return self._linked(buf, self.words(buf), block)
 
     def _linked(
-        self, target: AnnotatedText, block: Block
+        self, buf: Buffer, words: Words, block: Block
     ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         from capfst.bilingual.links import link  # noqa: PLC0415
-
-        source = self.annotated(block.source or b"", is_source=True)
-        pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
-        return target, source, link(target, source, pairs, block.names, block.line)
-
-    def annotated(self, text: bytes, is_source: bool = False) -> AnnotatedText:
-        """Return translations, or their source, as the bilingual features read them."""
-        buf = self._text(np.frombuffer(text, np.uint8), is_aligned=True).buf
-        return self._annotated(buf, self.loaded.transducer.words(buf) if is_source else self.words(buf))
-
-    def _annotated(self, buf: Buffer, words: Words) -> AnnotatedText:
         from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
 
-        return annotate(buf, words, self.options.align_words)
+        there = self.text(np.frombuffer(block.source or b"", np.uint8), block).buf
+        target = annotate(buf, words, self.options.align_words)
+        source = annotate(there, self.loaded.transducer.words(there), self.options.align_words)
+        pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
+        return target, source, link(target, source, pairs, block.names, block.line)
 
     # More about one line
 
@@ -664,9 +633,7 @@ class Pipeline:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
-        passes = openings(
-            text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
-        )
+        passes = openings(text.buf, words, self.pretokenized, self.loaded.model.symbols.language, costs.languages)
         recased, changed = changes(
             text.given,
             self._as_given(words, text),

@@ -191,10 +191,7 @@ class Stream:
         first = continued(self._before, utterance) if self._before else b""
         line = np.frombuffer(first + utterance, np.uint8)
         text = self._pipeline.punctuated(line, len(first) + len(_utf8(before))) if self._pipeline.punctuator else line
-        if first:
-            recased = self._pipeline.recase_from(text, len(first), self._style)[len(first) :]
-        else:
-            recased = self._pipeline.recase(text, style=self._style)[1]
+        recased = self._pipeline.recase(text, style=self._style, begin=len(first))[1][len(first) :]
         cased = _split(recased)[n_given - begin :]
         marked = self._words[n_given:] if text is line else _split(text[len(first) :].data)[n_given - begin :]
         new = [_Given(*pair) for pair in zip(marked, cased, strict=True)]

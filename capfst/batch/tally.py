@@ -6,7 +6,6 @@ unless a character and its other case differ in length (K, the Kelvin sign); the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +17,6 @@ from capfst.io.alignments import Block
 from capfst.io.protocol import Recase, RecaseCounts
 from capfst.pipeline import is_blank
 from capfst.recaser import Recaser
-from capfst.repair import Repaired
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
 _STYLES = 64  # texts whose style is kept
@@ -55,14 +53,6 @@ def counting(recaser: Recaser) -> Recase:
     """Return a function that recases whole lines, with or without their source, and counts tokens and changes."""
     style_after = lru_cache(_STYLES)(recaser.pipeline.style_after)
 
-    def pieces(
-        text: bytes, style: Style | None
-    ) -> Iterator[tuple[npt.NDArray[np.uint8], Style | None, Repaired | None]]:
-        if recaser.options.repair:
-            yield from ((found.given, None, found) for found in recaser.pipeline.repaired_pieces(text))
-        else:
-            yield from ((*piece, None) for piece in recaser.pipeline.punctuated_pieces(text, style))
-
     def recase(
         text: bytes, source: bytes | None = None, align: bytes | None = None, /, head: bytes | None = None
     ) -> tuple[memoryview, RecaseCounts]:
@@ -73,7 +63,7 @@ def counting(recaser: Recaser) -> Recase:
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
-        for buf, of_piece, found in pieces(text, style):
+        for buf, of_piece, found in recaser.pipeline.prepared(text, style):
             if is_blank(buf):
                 counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
                 output += buf.tobytes()
