@@ -44,75 +44,36 @@ if TYPE_CHECKING:
     from capfst.translating import translate_cased
 
 __all__ = [
-    "BestPath",
-    "Candidate",
-    "CapfstError",
-    "Change",
-    "ContextOptions",
-    "CorpusError",
-    "ErrorAnalysis",
-    "ExplainedCasing",
-    "ExplainedForm",
-    "ExplainedWord",
-    "Explanation",
-    "Hypothesis",
-    "LatticeArc",
-    "ModelError",
-    "NGram",
-    "OptionError",
-    "Reason",
-    "RecaseOptions",
-    "Recased",
-    "Recaser",
-    "Scores",
-    "Stream",
-    "Stretch",
-    "TrainOptions",
-    "Trained",
-    "TrainedBilingual",
-    "__version__",
-    "analyze_errors",
-    "analyze_files",
-    "compare_hypotheses",
-    "load",
-    "score",
-    "score_files",
-    "train",
-    "train_bilingual",
-    "translate_cased",
-]
+    "BestPath", "Candidate", "CapfstError", "Change", "ContextOptions", "CorpusError", "ErrorAnalysis",
+    "ExplainedCasing", "ExplainedForm", "ExplainedWord", "Explanation", "Hypothesis", "LatticeArc", "ModelError",
+    "NGram", "OptionError", "Reason", "RecaseOptions", "Recased", "Recaser", "Scores", "Stream", "Stretch",
+    "TrainOptions", "Trained", "TrainedBilingual", "__version__", "analyze_errors", "analyze_files",
+    "compare_hypotheses", "load", "score", "score_files", "train", "train_bilingual", "translate_cased",
+]  # fmt: skip
 
 # No module directly in this package has one of these names: importing it would replace the name.
 _HOMES = {
-    "evaluate.bootstrap": ["compare_hypotheses"],
-    "evaluate.error_analysis": ["ErrorAnalysis", "analyze_errors", "analyze_files"],
-    "evaluate.score": ["Scores", "score", "score_files"],
-    "exceptions": ["CapfstError", "CorpusError", "ModelError", "OptionError"],
-    "explain.explanation": [
-        "ExplainedCasing",
-        "ExplainedWord",
-        "Explanation",
-        "ExplainedForm",
-        "LatticeArc",
-        "NGram",
-        "Reason",
-    ],
-    "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
-    "recaser": ["BestPath", "Candidate", "Recased", "Recaser", "load"],
-    "repair": ["Stretch"],
-    "search.confidence": ["Change"],
-    "stream": ["Hypothesis", "Stream"],
-    "training.bilingual": ["TrainedBilingual", "train_bilingual"],
-    "training.report": ["Trained"],
-    "training.stages": ["train"],
-    "translating": ["translate_cased"],
+    "evaluate.bootstrap": "compare_hypotheses",
+    "evaluate.error_analysis": "ErrorAnalysis analyze_errors analyze_files",
+    "evaluate.score": "Scores score score_files",
+    "exceptions": "CapfstError CorpusError ModelError OptionError",
+    "explain.explanation": "ExplainedCasing ExplainedForm ExplainedWord Explanation LatticeArc NGram Reason",
+    "options": "ContextOptions RecaseOptions TrainOptions",
+    "recaser": "BestPath Candidate Recased Recaser load",
+    "repair": "Stretch",
+    "search.confidence": "Change",
+    "stream": "Hypothesis Stream",
+    "training.bilingual": "TrainedBilingual train_bilingual",
+    "training.report": "Trained",
+    "training.stages": "train",
+    "translating": "translate_cased",
 }
 
 
 def __getattr__(name: str) -> Any:
     # Imported at first use: loading NumPy takes longer than `capfst --help` does.
     for module, names in _HOMES.items():
-        if name in names:
+        if name in names.split():
             import importlib  # noqa: PLC0415
 
             with loading():

@@ -607,16 +607,6 @@ class Pipeline:
                 return dict(islice(best.items(), n))
             n_paths *= 2  # paths are written alike that differ in sentence boundaries, or before `sentence_case`
 
-    def path_costs(self, text: bytes) -> npt.NDArray[np.float64]:
-        """Return the cost (−ln P, including the start token's) of each line's best casing, float64[lines]; +inf if no
-        casing is possible."""
-        buf = self.text(np.frombuffer(text, np.uint8)).buf
-        words = self.words(buf)
-        costs: npt.NDArray[np.float64] = self.engine.search(
-            words, self.costs(buf, words, include_pruned=True).arc_costs
-        )[1]
-        return (costs[:-1] if text.endswith(b"\n") else costs) + self.start_cost
-
     def best_words(self, lattice: WordLattice, rescoring: Rescoring) -> tuple[float, bytes]:
         """Return the cost of the best path through a word lattice, and its words, to be recased with all weights: here,
         T has none. Raises: CorpusError if the LM allows no path."""

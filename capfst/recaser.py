@@ -31,6 +31,7 @@ from capfst.search.confidence import Change
 from capfst.stream import Stream
 from capfst.system.parallel import as_they_come
 from capfst.text.markup import NONE, hide_text, markup_of, shown
+from capfst.text.utf8 import decoded, encoded
 
 if TYPE_CHECKING:
     from capfst.explain.explanation import Explanation
@@ -151,7 +152,7 @@ class Recaser:
             if not isinstance(text, str):
                 raise _no_str(text, "with `before`, the text must be a str")
             pipeline = self.pipeline_with(options, "recaser")
-            return _str(pipeline.recase_after(_utf8(before), _utf8(text)))
+            return decoded(pipeline.recase_after(_utf8(before), _utf8(text)))
         if isinstance(text, (list, tuple)):
             pipeline = self.pipeline_with(options, "recaser")
             if markup_of("", pipeline.options.markup) != NONE:
@@ -162,9 +163,9 @@ class Recaser:
         pipeline = self.pipeline_with(options, "recaser")
         markup = markup_of("", pipeline.options.markup)
         if markup == NONE:
-            return _str(pipeline.recase_text(_utf8(text)))
+            return decoded(pipeline.recase_text(_utf8(text)))
         hidden = hide_text(_utf8(text), markup)
-        return _str(shown(pipeline.recase_text(hidden.text), hidden.bytes))
+        return decoded(shown(pipeline.recase_text(hidden.text), hidden.bytes))
 
     def recase_lines(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
         """Yield each line in its best casing as soon as it is known, with a line break if it came with one.
@@ -187,7 +188,7 @@ class Recaser:
         """Recase lines of a text that has a style, or lines that are each on their own."""
         checked = map(_text, count(1), lines)
         if pipeline.options.wrapped:
-            return (_str(pipeline.recase_utf8(_utf8(text))) for text in checked)
+            return (decoded(pipeline.recase_utf8(_utf8(text))) for text in checked)
         if pipeline.options.document:
             return _recase_batches(pipeline, documents(checked), style)
         if isinstance(lines, Sized):
@@ -237,7 +238,7 @@ class Recaser:
             OptionError: n is less than 1.
         """
         found = self.pipeline_with(options, "nbest").nbest(_line_block(text, source, alignment), n)
-        return [Candidate(cost, _str(casing)) for cost, casing in found]
+        return [Candidate(cost, decoded(casing)) for cost, casing in found]
 
     def confidence(self, text: str, source: str | None = None, alignment: str | None = None, **options: Any) -> Recased:
         """Return one line in its best casing, and each word that this changes: its position, and the log-odds against
@@ -287,7 +288,7 @@ class Recaser:
         Raises:
             CorpusError: the text has a line break.
         """
-        return [_str(sentence) for sentence in self.pipeline_with(options, "sentences").sentences(_utf8(text))]
+        return [decoded(sentence) for sentence in self.pipeline_with(options, "sentences").sentences(_utf8(text))]
 
     def recase_lattices(
         self,
@@ -310,7 +311,7 @@ class Recaser:
         pipeline, rescoring = self.pipeline_with(options, "recase_lattices"), Rescoring(weight, word_bonus).check()
         for lattice in word_lattices([_utf8(lattices)], "the lattices"):
             cost, words = pipeline.best_words(lattice, rescoring)
-            yield BestPath(_str(lattice.name), _str(pipeline.recase_utf8(words)), cost)
+            yield BestPath(decoded(lattice.name), decoded(pipeline.recase_utf8(words)), cost)
 
     def knows(self, token: str) -> bool:
         """Return whether the model has a surface form of each word of the token."""
@@ -339,7 +340,7 @@ def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]], style: Sty
         if pipeline.options.document:
             style = Style()
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        recased = iter(_str(pipeline.recase_utf8(_utf8(text), style)).split("\n"))
+        recased = iter(decoded(pipeline.recase_utf8(_utf8(text), style)).split("\n"))
         for line in lines:
             has_end = line.endswith("\n")
             yield "\n".join(islice(recased, line.count("\n") + (not has_end))) + "\n" * has_end
@@ -350,7 +351,7 @@ def _recase_aligned(pipeline: Pipeline, target: str, source: str, alignment: str
     blocks = (_line_blocks(text) if text is not None else None for text in (target, source, alignment))
     for block in side_by_side(*blocks):  # type: ignore[arg-type]
         recased += pipeline.recase_block(block)[1]
-    return _str(recased)
+    return decoded(recased)
 
 
 def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
@@ -394,11 +395,7 @@ def _no_str(value: object, wanted: str) -> TypeError:
 def _utf8(text: str) -> bytes:
     if not isinstance(text, str):
         raise _no_str(text, "the text must be a str")
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _str(text: bytes | bytearray | memoryview) -> str:
-    return str(text, "utf-8", "surrogatepass")
+    return encoded(text)
 
 
 @documented(RecaseOptions)

@@ -21,6 +21,7 @@ import numpy as np
 from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, OptionError
 from capfst.pipeline import Pipeline, continued
+from capfst.text.utf8 import decoded, encoded
 
 CONTEXT = 40  # settled words that are recased again, as context of those after them
 
@@ -67,7 +68,7 @@ class Stream:
         self._begin(_checked(before, "stream"))
 
     def _begin(self, before: str = "") -> None:
-        self._before = _utf8(before)  # the utterance continues it
+        self._before = encoded(before)  # the utterance continues it
         self._style = self._learned.frozen()
         self._words: list[str] = []
         self._spaces = [""]  # before each word, and after the last one
@@ -151,7 +152,7 @@ class Stream:
     def end(self) -> str:
         """End the utterance and return the text that was not settled; the next utterance can begin."""
         text = self._text(self._recased(has_ended=True)).tentative
-        self._pipeline.learn_style(_utf8(self._line(0)), self._learned)
+        self._pipeline.learn_style(encoded(self._line(0)), self._learned)
         self._begin()
         return text
 
@@ -187,13 +188,13 @@ class Stream:
                 if given
             ]
         )
-        utterance = _utf8(before + self._line(n_given))
+        utterance = encoded(before + self._line(n_given))
         first = continued(self._before, utterance) if self._before else b""
         line = np.frombuffer(first + utterance, np.uint8)
-        text = self._pipeline.punctuated(line, len(first) + len(_utf8(before))) if self._pipeline.punctuator else line
+        text = self._pipeline.punctuated(line, len(first) + len(encoded(before))) if self._pipeline.punctuator else line
         recased = self._pipeline.recase(text, style=self._style, begin=len(first))[1][len(first) :]
-        cased = _split(recased)[n_given - begin :]
-        marked = self._words[n_given:] if text is line else _split(text[len(first) :].data)[n_given - begin :]
+        cased = decoded(recased).split()[n_given - begin :]
+        marked = self._words[n_given:] if text is line else decoded(text[len(first) :].data).split()[n_given - begin :]
         new = [_Given(*pair) for pair in zip(marked, cased, strict=True)]
         if new and not has_ended and text is not line:
             new[-1] = new[-1].without_mark(self._words[-1])
@@ -214,11 +215,3 @@ def _checked(text: object, call: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{call} takes a str, not {type(text).__name__}.")
     return text
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _split(text: memoryview) -> list[str]:
-    return str(text, "utf-8", "surrogatepass").split()

@@ -27,6 +27,7 @@ from capfst.system.parallel import as_they_come
 from capfst.text.facts import small_in_titles
 from capfst.text.language import Language, rules_for
 from capfst.text.tokenizer import WORD, tokenize
+from capfst.text.utf8 import decoded, encoded
 
 Translate = Callable[[list[str]], Sequence[str]]
 Texts = TypeVar("Texts", str, list[str])
@@ -189,7 +190,7 @@ def _sentences(text: object, pipeline: Pipeline) -> Iterator[_Sentence]:
 def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
     """Yield the sentences of a line, each with the white space after it, and their patterns. A sentence that does not
     show any has that of the sentence before it, or else of the one after it."""
-    data = line.encode("utf-8", "surrogatepass")
+    data = encoded(line)
     text = pipeline.text(np.frombuffer(data, np.uint8))
     words = pipeline.words(text.buf)
     begins = pipeline.engine.best(words, pipeline.costs(text.buf, words).arc_costs).begins
@@ -199,12 +200,12 @@ def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
     patterns = []
     for first, last in pairwise([0, *np.flatnonzero(begins).tolist(), len(starts)]):
         counted = first + np.flatnonzero(counts[first:last])
-        texts = [_str(data[starts[i] : ends[i]]) for i in counted]
+        texts = [decoded(data[starts[i] : ends[i]]) for i in counted]
         patterns.append(_pattern(texts, written[counted], bool(words.n_forms[counted].all())))
     pattern = next((pattern for pattern in patterns if pattern), _Pattern.SENTENCE)
     for own, (start, end) in zip(patterns, pairwise([0, *starts[begins].tolist(), len(data)]), strict=True):
         pattern = own or pattern
-        yield _str(data[start:end]), pattern
+        yield decoded(data[start:end]), pattern
 
 
 def _are_words(candidates: Marks, starts: Offsets, ends: Offsets, buf: npt.NDArray[np.uint8]) -> Marks:
@@ -252,21 +253,21 @@ def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
     if pattern not in target.patterns:
         return text
     small = target.small if pattern is _Pattern.TITLE else frozenset()
-    data = text.encode("utf-8", "surrogatepass")
+    data = encoded(text)
     starts, ends, token_types = tokenize(data, language=target.language)
     changes = token_types == WORD
     if pattern is not _Pattern.CAPITALS:
         changes = _are_words(changes, starts, ends, np.frombuffer(data, np.uint8))
     parts, end = [], 0
     for k, (start, stop) in enumerate(zip(starts[changes].tolist(), ends[changes].tolist(), strict=True)):
-        between, word = data[end:start], _str(data[start:stop])
+        between, word = data[end:start], decoded(data[start:stop])
         end = stop
         if pattern is _Pattern.CAPITALS:
             word = _in_capitals(word, target.language)
         elif word not in small or k == 0 or _ends_clause(between) or not _has_words(data, stop):
             word = _capitalized(word, target.language)
-        parts += [_str(between), word]
-    return "".join([*parts, _str(data[end:])])
+        parts += [decoded(between), word]
+    return "".join([*parts, decoded(data[end:])])
 
 
 def _in_capitals(word: str, language: Language) -> str:
@@ -281,7 +282,3 @@ def _in_capitals(word: str, language: Language) -> str:
 
 def _capitalized(word: str, language: Language) -> str:
     return chr(language.title[ord(word[0])]) + word[1:] if word.islower() else word
-
-
-def _str(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.command_line import TIMEOUT
 from support.contextual import UNHEARD
 from support.models import FORMS, Model, build, random_model
+from support.scoring import path_costs
 from support.untouched import is_camel_case, parts, with_dots
 
 import capfst
@@ -411,7 +412,7 @@ def test_lone_surrogates_pass_unchanged(golden):
     assert list(golden.recase_lines([text])) == [recased]
     assert golden.nbest(text, 1)[0][1] == recased
     assert golden.confidence(text)[0] == recased
-    assert golden.pipeline.path_costs(text.encode("utf-8", "surrogatepass")).tolist() == [
+    assert path_costs(golden, text.encode("utf-8", "surrogatepass")).tolist() == [
         pytest.approx(golden.nbest(text, 1)[0][0])
     ]
 
@@ -444,9 +445,9 @@ def test_nbest_lists_all_casings_by_cost(golden):
 
 
 def test_path_costs_are_those_of_each_line(golden):
-    assert golden.pipeline.path_costs(b"us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
-    assert golden.pipeline.path_costs(b"us it\nOov").tolist() == pytest.approx([4, 11])
-    assert golden.pipeline.path_costs(b"").tolist() == pytest.approx([2])
+    assert path_costs(golden, b"us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
+    assert path_costs(golden, b"us it\nOov").tolist() == pytest.approx([4, 11])
+    assert path_costs(golden, b"").tolist() == pytest.approx([2])
 
 
 @pytest.mark.parametrize(

@@ -11,58 +11,50 @@ from typing import Any
 
 import click
 
+from capfst.cli import options as cli
 from capfst.cli.hints import beginning_of, note_foreign_language, note_lack_of_context
-from capfst.cli.options import (
-    FILE,
-    command,
-    format_option,
-    jobs_option,
-    lm_option,
-    option,
-    options_of,
-    refuse_excluded,
-    runner_options,
-    spark_session,
-    texts_options,
-)
 from capfst.exceptions import CapfstError, quantity
 from capfst.models import Named
 from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
 
-@command(short_help="Restore the case of corpora, file by file.")
+@cli.command(short_help="Restore the case of corpora, file by file.")
 @click.argument("inputs", nargs=-1, required=True)
-@lm_option
-@option(
-    "-o", "--output", required=True, type=FILE, help="Output folder, which gets the same tree of files as the inputs."
+@cli.lm_option
+@cli.option(
+    "-o",
+    "--output",
+    required=True,
+    type=cli.FILE,
+    help="Output folder, which gets the same tree of files as the inputs.",
 )
-@texts_options
-@format_option
-@option(
+@cli.texts_options
+@cli.format_option
+@cli.option(
     "--on-error",
     type=click.Choice(["fail", "pass", "drop"]),
     default="fail",
     show_default=True,
     help="Malformed records: fail their file, pass them on unchanged, or drop them.",
 )
-@option("--report", type=FILE, help="JSON file for the counts and the outcome of each file.")
-@options_of(RecaseOptions)
-@option(
+@cli.option("--report", type=cli.FILE, help="JSON file for the counts and the outcome of each file.")
+@cli.options_of(RecaseOptions)
+@cli.option(
     "--document-field",
     help="Field or column with the same value in all records of a document, which must be consecutive; implies"
     " --document. Without it, each record is a document, except in text files.",
     group=CASING,
     excludes=("source", "context"),
 )
-@option(
+@cli.option(
     "--source-field",
     "source",
     help="Field or column with the cased source of the text, which is a translation. It requires a model that learned"
     " from translations (capfst train-bilingual).",
     group=TRANSLATIONS,
 )
-@option(
+@cli.option(
     "--align-field",
     "align",
     help="Field or column with the word alignments: 0-0 1-2 …, source index first. Without it, only words that are the"
@@ -70,11 +62,11 @@ from capfst.system.budget import keep_freed_memory
     group=TRANSLATIONS,
     requires="source",
 )
-@option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
-@option("--force", is_flag=True, help="Recase files again that are already done.", group=RUNNING)
-@jobs_option
-@runner_options
-@option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or summary.", group=RUNNING)
+@cli.option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
+@cli.option("--force", is_flag=True, help="Recase files again that are already done.", group=RUNNING)
+@cli.jobs_option
+@cli.runner_options
+@cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or summary.", group=RUNNING)
 def batch(
     inputs: tuple[str, ...],
     runner: str,
@@ -121,7 +113,7 @@ def batch(
     if report:
         check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
     if options.format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files):
-        refuse_excluded("cues")
+        cli.refuse_excluded("cues")
     recaser = load(lm, document=document, **casing)
     if options.source:
         recaser.pipeline.check_bilingual()
@@ -129,7 +121,7 @@ def batch(
     note_lack_of_context(recaser, quiet)
     if not quiet:
         note_foreign_language(beginning_of((item.input for item in todo.files), options), recaser)
-    with spark_session(runner, master) as spark, Display(quiet) as display:
+    with cli.spark_session(runner, master) as spark, Display(quiet) as display:
         on_spark = None
         if spark:
             from capfst.spark.batch import SparkRunner

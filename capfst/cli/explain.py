@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from capfst.cli.options import FILE, command, json_option, lm_option, option, options_of
+from capfst.cli import options as cli
 from capfst.cli.streams import note, read_text, show
 from capfst.exceptions import CorpusError
 from capfst.models import Named
@@ -18,28 +18,30 @@ from capfst.options import TRANSLATIONS, RecaseOptions
 _LARGEST = 1 << 24  # bytes of text
 
 
-@command(short_help="Show why a line is cased as it is.")
+@cli.command(short_help="Show why a line is cased as it is.")
 @click.argument("text", required=False)
-@lm_option
-@option(
+@cli.lm_option
+@cli.option(
     "-o",
     "--output",
-    type=FILE,
+    type=cli.FILE,
     help="Picture (.svg) or page (.html) to write instead; they need Graphviz.",
     excludes=("as_json",),
 )
-@json_option
-@option("--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list.")
-@option(
+@cli.json_option
+@cli.option(
+    "--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list."
+)
+@cli.option(
     "--line",
     type=click.IntRange(1),
     default=1,
     show_default=True,
     help="Line of the text to explain, with --document.",
 )
-@options_of(RecaseOptions)
-@option("--source", help="Cased source of TEXT, which is a translation.", group=TRANSLATIONS)
-@option(
+@cli.options_of(RecaseOptions)
+@cli.option("--source", help="Cased source of TEXT, which is a translation.", group=TRANSLATIONS)
+@cli.option(
     "--align",
     help="Word alignment of TEXT: 0-0 1-2 …, source index first. Without it, only words that are the same in both lines"
     " are aligned.",

@@ -9,26 +9,15 @@ from typing import Any
 
 import click
 
-from capfst.cli.options import (
-    FILE,
-    command,
-    errors_option,
-    json_option,
-    lm_option,
-    model,
-    model_output_option,
-    option,
-    options_of,
-    weights,
-)
+from capfst.cli import options as cli
 from capfst.cli.streams import note, read_text, show, write_text
 from capfst.models import Named
 from capfst.options import TrainOptions
 
 
-@command(short_help="Describe a model.")
-@lm_option
-@json_option
+@cli.command(short_help="Describe a model.")
+@cli.lm_option
+@cli.json_option
 def info(lm: Named, as_json: bool) -> None:
     """Describe a model.
 
@@ -45,7 +34,7 @@ def info(lm: Named, as_json: bool) -> None:
     show(json.dumps(description, ensure_ascii=False) if as_json else render(description))
 
 
-@command(short_help="List the bundled models.")
+@cli.command(short_help="List the bundled models.")
 def models() -> None:
     """List the bundled models, which need no training. `capfst info --lm en` describes one of them.
 
@@ -61,10 +50,10 @@ def models() -> None:
         show(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {described['about']}\n{'':<6} {path}")
 
 
-@command(short_help="Print text as the model's tokens.")
-@click.argument("files", nargs=-1, type=FILE)
-@lm_option
-@errors_option
+@cli.command(short_help="Print text as the model's tokens.")
+@click.argument("files", nargs=-1, type=cli.FILE)
+@cli.lm_option
+@cli.errors_option
 def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
     """Print cased text as the model's tokens, separated by spaces, for other LM toolkits.
 
@@ -79,12 +68,14 @@ def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
     write_text((loaded.spaced(block) for block in read_text(files, errors)), sys.stdout.buffer)
 
 
-@command(short_help="Interpolate models linearly.")
-@click.argument("lms", nargs=-1, required=True, type=model)
-@model_output_option
-@option("--weights", type=weights, metavar="W,W,…", help="Weight of each model, in order, with a sum of 1: 0.7,0.3.")
-@option("--tune", type=FILE, help="Cased text that determines the best weights (by EM), instead of --weights.")
-@option("--no-context", is_flag=True, help="Leave out the context model, instead of copying the heaviest model's.")
+@cli.command(short_help="Interpolate models linearly.")
+@click.argument("lms", nargs=-1, required=True, type=cli.model)
+@cli.model_output_option
+@cli.option(
+    "--weights", type=cli.weights, metavar="W,W,…", help="Weight of each model, in order, with a sum of 1: 0.7,0.3."
+)
+@cli.option("--tune", type=cli.FILE, help="Cased text that determines the best weights (by EM), instead of --weights.")
+@cli.option("--no-context", is_flag=True, help="Leave out the context model, instead of copying the heaviest model's.")
 def mix(
     lms: tuple[Named, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
 ) -> None:
@@ -109,16 +100,16 @@ def mix(
     click.echo(f"context model: {mixed.context or 'none, so only the LM decides'}", err=True)
 
 
-@command("import", short_help="Compile an ARPA model, or align an FST.")
-@click.argument("source", type=FILE)
-@model_output_option
-@option(
+@cli.command("import", short_help="Compile an ARPA model, or align an FST.")
+@click.argument("source", type=cli.FILE)
+@cli.model_output_option
+@cli.option(
     "--pretokenized",
     is_flag=True,
     help="The words of the ARPA model are separated by white space in text; they are not capfst's tokens.",
 )
-@options_of(TrainOptions, "language", "restore", "grammar")
-@option("-q", "--quiet", is_flag=True, help="Print errors only, no notes.")
+@cli.options_of(TrainOptions, "language", "restore", "grammar")
+@cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no notes.")
 def import_(source: Path, output: Path, pretokenized: bool, quiet: bool, **options: Any) -> None:
     """Compile an ARPA model whose words are surface forms, or align a model that OpenFst or pynini wrote.
 
@@ -135,9 +126,11 @@ def import_(source: Path, output: Path, pretokenized: bool, quiet: bool, **optio
     note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.", quiet)
 
 
-@command(short_help="Write a model as ARPA.")
-@lm_option
-@option("-o", "--output", required=True, type=FILE, help="ARPA file to write; compressed if it ends in .gz, .zst, ….")
+@cli.command(short_help="Write a model as ARPA.")
+@cli.lm_option
+@cli.option(
+    "-o", "--output", required=True, type=cli.FILE, help="ARPA file to write; compressed if it ends in .gz, .zst, …."
+)
 def export(lm: Named, output: Path) -> None:
     """Write a model as ARPA, for other LM toolkits.
 

@@ -12,29 +12,15 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import fields
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from capfst import models
+from capfst.cli import options as cli
 from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
-from capfst.cli.options import (
-    FILE,
-    LATTICE,
-    command,
-    encoding_option,
-    errors_option,
-    field_option,
-    formats_option,
-    jobs_option,
-    lm_option,
-    option,
-    options_of,
-    output_option,
-    refuse_excluded,
-    weights,
-)
 from capfst.cli.streams import note, read_text, write_text
 from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
@@ -48,28 +34,27 @@ if TYPE_CHECKING:
     from capfst.recaser import Recaser
     from capfst.repair import Stretch
     from capfst.search.confidence import Change
-    from capfst.text.markup import Hiding
 
 
-@command(short_help="Restore the case of text.")
-@click.argument("files", nargs=-1, type=FILE)
-@lm_option
-@output_option
-@option(
+@cli.command(short_help="Restore the case of text.")
+@click.argument("files", nargs=-1, type=cli.FILE)
+@cli.lm_option
+@cli.output_option
+@cli.option(
     "--nbest",
     type=click.IntRange(1),
     help="Print this many best casings of each line, one per line: cost (−ln), tab, text.",
     call="single_line",
     excludes=("confidence", "stream", "running"),
 )
-@option(
+@cli.option(
     "--confidence",
     is_flag=True,
     help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
     call="single_line",
     excludes=("stream", "running"),
 )
-@option(
+@cli.option(
     "--stream",
     "is_stream",
     is_flag=True,
@@ -78,49 +63,49 @@ if TYPE_CHECKING:
     " --format vosk, stdin is the recognizer's JSON.",
     call="stream",
 )
-@option(
+@cli.option(
     "--look-ahead",
     type=click.IntRange(0),
     default=4,
     show_default=True,
     help="Number of words that must follow a word of a --stream before it is printed.",
 )
-@option(
+@cli.option(
     "--rescore",
-    type=weights,
+    type=cli.weights,
     metavar="WEIGHT[,BONUS]",
     help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: the highest score + WEIGHT"
     " · (ln P + BONUS · words), P being the probability of its best casing. With --format lattice, the best path has"
     " the highest.  [default: keep the order; in a lattice 0.5,8; without BONUS 0]",
     excludes=("single_line", "stream", "source"),
 )
-@formats_option(
-    (*FORMATS, LATTICE),
+@cli.formats_option(
+    (*FORMATS, cli.LATTICE),
     " lattice: word lattices of OpenFst or Kaldi as text, or Kaldi's confusion networks, of which the best words are"
     " recased;",
 )
-@field_option
-@encoding_option
-@errors_option
-@options_of(RecaseOptions)
-@option(
+@cli.field_option
+@cli.encoding_option
+@cli.errors_option
+@cli.options_of(RecaseOptions)
+@cli.option(
     "--source",
-    type=FILE,
+    type=cli.FILE,
     help="Cased source of FILES, which are translations, line by line. It requires a model that learned from"
     " translations (capfst train-bilingual).",
     group=TRANSLATIONS,
     excludes=("stream", "running"),
 )
-@option(
+@cli.option(
     "--align",
-    type=FILE,
+    type=cli.FILE,
     help="Word alignments, line by line: 0-0 1-2 …, source index first. Without it, only words that are the same in"
     " both lines, such as names, are aligned.",
     group=TRANSLATIONS,
     requires="source",
 )
-@jobs_option
-@option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
+@cli.jobs_option
+@cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
 def recase(
     files: tuple[Path, ...],
     lm: models.Named,
@@ -146,24 +131,22 @@ def recase(
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
     """
+    from capfst.io.encodings import UTF8, Transcoding
     from capfst.io.protocol import RecaseCounts, TextOptions
 
     options = {each.name: given[each.name] for each in fields(RecaseOptions)}
     of_text = ("field", "encoding", "errors", "format", "markup", "remarks")
     text = TextOptions(**{name: given[name] for name in of_text})
-    format, markup = text.format, text.markup
     if any(str(file) == "-" for file in (source, align)):
         raise click.UsageError("--source and --align must be files, not stdin (-).")
     if rescore and len(rescore) > 2:
         raise click.UsageError("--rescore requires a weight, and perhaps nats per word, such as 0.5,8.")
     rescoring = Rescoring(*rescore).check() if rescore else None
-    if is_stream and format not in (None, "vosk"):
+    if is_stream and text.format not in (None, "vosk"):
         raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
     if is_stream and files not in ((), (Path("-"),)):
         raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
-    speech = None if is_stream else _speech(files, text)
-    if speech:
-        _check_speech(files, format)
+    speech = None if is_stream else _checked(_speech(files, text), files, text)
     if str(output) == "-":
         output = None
     if output:
@@ -173,17 +156,22 @@ def recase(
         size = 0 if compression_of_name(output) or nbest or confidence else _size(files)
         check_output(output, lm, source, align, *map(Path, options["words"]), streams=True, size=size)
     has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
+    transcoding = None if text.encoding == UTF8 else Transcoding(text.encoding, text.errors)
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)
     if is_stream:
         from capfst.cli.live import recase_stream, recase_stream_json
 
-        recase_live = recase_stream_json if format else recase_stream
+        recase_live = recase_stream_json if text.format else recase_stream
         with open(0, "rb", 0, closefd=False) as stdin:
-            stream, transcoding = recaser.stream(look_ahead), _transcoding(text)
+            stream = recaser.stream(look_ahead)
             return _write(recase_live(stream, stdin, text.errors, transcoding), output, transcoding)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard. Type lines, and end with Ctrl-D.", quiet)
+    from capfst.io.files import suffix_of
+    from capfst.io.formats import format_of_text
+    from capfst.text.markup import AUTO, NONE, Hiding, markup_of
+
     n_read = 0
 
     def on_read(data: bytes) -> None:
@@ -191,19 +179,19 @@ def recase(
         n_read += len(data)
 
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
-    transcoding, hiding = _transcoding(text), _hiding(files, markup)
-    if source or nbest or confidence or speech:
-        hiding = None
+    markups = {file: markup_of(suffix_of(file.name), text.markup) for file in files or (Path("-"),)}
+    is_hidden = {*markups.values()} != {NONE} and not (source or nbest or confidence or speech)
+    hiding = Hiding() if is_hidden else None
 
     def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
-        return hiding.hide(blocks, _markup(file, markup)) if hiding else blocks
+        return hiding.hide(blocks, markups[file]) if hiding else blocks
 
     blocks = read_text(files, text.errors, on_read, transcoding, hide)
-    if not speech and not hiding and format is None and markup not in ("markdown", "html"):
-        speech, blocks = _recognized(blocks)
-        if speech:
-            _check_speech(files, format)
-    if speech == LATTICE:
+    if not speech and not hiding and text.format is None and text.markup in (AUTO, NONE):
+        first = next(blocks, b"")
+        speech = _checked(format_of_text(first), files, text)
+        blocks = chain(filter(None, [first]), blocks)
+    if speech == cli.LATTICE:
         speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or IN_LATTICES, threads)
         rescoring = None
     running = _running(blocks, files, speech, text, pipeline, rescoring)
@@ -222,7 +210,7 @@ def recase(
     if source or nbest or confidence:
         from capfst.io.alignments import Block
 
-        together = _aligned(blocks, files, source, align, text) if source else map(Block, blocks)
+        together = _aligned(blocks, files, source, align, text.errors, transcoding) if source else map(Block, blocks)
         lines = (line for block in together for line in block.lines())
         if source:
             pipeline.check_bilingual()
@@ -243,12 +231,6 @@ def recase(
         note(repaired.repair, quiet)
 
 
-def _transcoding(text: TextOptions) -> Transcoding | None:
-    from capfst.io.encodings import UTF8, Transcoding
-
-    return None if text.encoding == UTF8 else Transcoding(text.encoding, text.errors)
-
-
 def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
     """Return the format of files whose texts are parts of them, by the options, names and contents. That of stdin and
     of a single file of text is recognized when it is read."""
@@ -261,35 +243,22 @@ def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
     from capfst.io.files import suffix_of
     from capfst.io.formats import JSONS, speech_format
 
-    for file in files:
-        if file.is_file() and (found := speech_format(file, text) or "json" * (suffix_of(file.name) in JSONS)):
+    for file in filter(Path.is_file, files):
+        if found := speech_format(file, text) or "json" * (suffix_of(file.name) in JSONS):
             return found
     return None
 
 
-def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
-    """Return the format that the first block of a text shows, and all blocks."""
-    from itertools import chain
-
-    from capfst.io.signs import recognized
-
-    first = next(blocks, b"")
-    format = recognized(first)
+def _checked(format: str | None, files: tuple[Path, ...], text: TextOptions) -> str | None:
+    """Return the format of subtitles, transcripts and the like, or raise a usage error for what it excludes."""
+    as_text = "" if text.format else "; with --format text, they are recased as plain text"
     if format:
-        from capfst.io.formats import format_of_text
-
-        format = format_of_text(first)
-    return format, chain([first] if first else [], blocks)
-
-
-def _check_speech(files: tuple[Path, ...], format: str | None) -> None:
-    """Raise a usage error for what subtitles, transcripts and the like exclude."""
-    as_text = "" if format else "; with --format text, they are recased as plain text"
-    refuse_excluded("running", as_text)
-    if len(files) > 1:
+        cli.refuse_excluded("running", as_text)
+    if format and len(files) > 1:
         raise click.UsageError(
             f"Recase one file of subtitles, JSON or the like at a time, or use capfst batch{as_text}."
         )
+    return format
 
 
 def _running(
@@ -323,8 +292,6 @@ def _best_words(
 ) -> tuple[str | None, Iterator[bytes]]:
     """Return the best words of each lattice as a line, and the format of the lines: Kaldi's text, if the first lattice
     has a name, or plain text."""
-    from itertools import chain, islice
-
     from capfst.exceptions import CorpusError
     from capfst.io.blocks import PIECE, joined
     from capfst.io.word_lattices import WordLattice, word_lattices
@@ -344,22 +311,6 @@ def _best_words(
 
 def _name(files: tuple[Path, ...]) -> str:
     return str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
-
-
-def _markup(file: Path, markup: str) -> str:
-    from capfst.io.files import suffix_of
-    from capfst.text.markup import markup_of
-
-    return markup_of(suffix_of(file.name), markup)
-
-
-def _hiding(files: tuple[Path, ...], markup: str) -> Hiding | None:
-    """Return what hides the markup of the files; None if they are plain text."""
-    if markup == "none" or (markup == "auto" and all(file.suffix in ("", ".txt") for file in files)):
-        return None
-    from capfst.text.markup import NONE, Hiding
-
-    return Hiding() if any(_markup(file, markup) != NONE for file in files or (Path("-"),)) else None
 
 
 def _load(lm: models.Named, options: dict[str, Any]) -> Recaser:
@@ -432,14 +383,19 @@ def _with_bar(
 
 
 def _aligned(
-    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, text: TextOptions
+    blocks: Iterable[bytes],
+    files: tuple[Path, ...],
+    source: Path,
+    align: Path | None,
+    errors: str,
+    transcoding: Transcoding | None,
 ) -> Iterator[Block]:
     """Yield blocks of translations with their source and alignments."""
     from capfst.io.alignments import Names, side_by_side
 
     names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
-    sources = read_text((source,), text.errors, transcoding=_transcoding(text))
-    return side_by_side(blocks, sources, read_text((align,), text.errors) if align else None, names)
+    sources = read_text((source,), errors, transcoding=transcoding)
+    return side_by_side(blocks, sources, read_text((align,), errors) if align else None, names)
 
 
 def _confidence(text: str, changes: list[Change]) -> bytes:

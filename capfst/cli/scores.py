@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from capfst.cli.options import FILE, command, errors_option, json_option, lm_option, model, option
+from capfst.cli import options as cli
 from capfst.cli.streams import read_text, show
 from capfst.models import Named
 
 
-@command(short_help="Score recased text against its reference.")
-@click.argument("reference", type=FILE)
-@click.argument("hypotheses", nargs=-1, required=True, type=FILE)
-@option("--lm", type=model, help="Also score words inside and outside the vocabulary of this model.")
-@option("--skip-first", is_flag=True, help="Leave out the first word of each line: its capital may be positional.")
-@option("--align", is_flag=True, help="Align words, which may differ (recognition, translation), and print WER.")
-@json_option
+@cli.command(short_help="Score recased text against its reference.")
+@click.argument("reference", type=cli.FILE)
+@click.argument("hypotheses", nargs=-1, required=True, type=cli.FILE)
+@cli.option("--lm", type=cli.model, help="Also score words inside and outside the vocabulary of this model.")
+@cli.option("--skip-first", is_flag=True, help="Leave out the first word of each line: its capital may be positional.")
+@cli.option("--align", is_flag=True, help="Align words, which may differ (recognition, translation), and print WER.")
+@cli.json_option
 def score(
     reference: Path, hypotheses: tuple[Path, ...], lm: Named | None, skip_first: bool, align: bool, as_json: bool
 ) -> None:
@@ -49,13 +49,15 @@ def score(
         show(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
 
 
-@command(short_help="Analyze the errors of recased text.")
-@click.argument("reference", type=FILE)
-@click.argument("hypothesis", type=FILE)
-@option("--lm", type=model, help="Model that determines kinds of words: OOV, unseen casing, ambiguous, ….")
-@option("--html", type=FILE, help="Also write the report as an HTML file.")
-@json_option
-@option("--top", type=click.IntRange(0), default=30, show_default=True, help="Number of frequent wrong words to list.")
+@cli.command(short_help="Analyze the errors of recased text.")
+@click.argument("reference", type=cli.FILE)
+@click.argument("hypothesis", type=cli.FILE)
+@cli.option("--lm", type=cli.model, help="Model that determines kinds of words: OOV, unseen casing, ambiguous, ….")
+@cli.option("--html", type=cli.FILE, help="Also write the report as an HTML file.")
+@cli.json_option
+@cli.option(
+    "--top", type=click.IntRange(0), default=30, show_default=True, help="Number of frequent wrong words to list."
+)
 def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | None, as_json: bool, top: int) -> None:
     """Analyze the errors of recased text.
 
@@ -79,11 +81,11 @@ def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | Non
     show(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))
 
 
-@command(short_help="Print the perplexity of cased text.")
-@click.argument("files", nargs=-1, type=FILE)
-@lm_option
-@json_option
-@errors_option
+@cli.command(short_help="Print the perplexity of cased text.")
+@click.argument("files", nargs=-1, type=cli.FILE)
+@cli.lm_option
+@cli.json_option
+@cli.errors_option
 def perplexity(files: tuple[Path, ...], lm: Named, as_json: bool, errors: str) -> None:
     """Print the perplexity of cased text under a model, with and without OOV words, as KenLM's `query` does.
 

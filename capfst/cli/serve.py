@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from capfst import models
-from capfst.cli.options import command, model, option, options_of
+from capfst.cli import options as cli
 from capfst.cli.streams import note
 from capfst.exceptions import missing_extra
 from capfst.options import ServeOptions
@@ -19,16 +19,16 @@ def named_model(value: str) -> tuple[str, models.Named]:
     """Read a model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
     name, separator, path = value.rpartition("=")
     if name and separator:
-        return name, model(path)
-    return _named(model(value))
+        return name, cli.model(path)
+    return _named(cli.model(value))
 
 
 def _named(lm: models.Named) -> tuple[str, models.Named]:
     return lm.language or lm.path.stem, lm
 
 
-@command(short_help="Recase text over HTTP, and show a page to try it.")
-@option(
+@cli.command(short_help="Recase text over HTTP, and show a page to try it.")
+@cli.option(
     "--lm",
     "lms",
     type=named_model,
@@ -38,8 +38,8 @@ def _named(lm: models.Named) -> tuple[str, models.Named]:
     " language of one, such as fr (repeatable). Requests that name none use the first.  [default: en, or the model that"
     " CAPFST_LM names]",
 )
-@options_of(ServeOptions)
-@option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@cli.options_of(ServeOptions)
+@cli.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def serve(lms: tuple[tuple[str, models.Named], ...], quiet: bool, **options: Any) -> None:
     """Recase text over HTTP until Ctrl-C. The address has a page to try it, and /docs describes the requests.
 

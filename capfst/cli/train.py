@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from capfst.cli.options import (
-    FILE,
-    command,
-    errors_option,
-    lm_option,
-    model_output_option,
-    option,
-    options_of,
-    runner_options,
-    spark_session,
-)
+from capfst.cli import options as cli
 from capfst.models import Named
 from capfst.options import RUNNING, RecaseOptions, TrainOptions, with_flags
 
@@ -35,12 +25,12 @@ class _Formatter(logging.Formatter):
         return f"capfst: {level}{with_flags(record.getMessage())}"
 
 
-@command(short_help="Train a capitalization LM on cased text.")
+@cli.command(short_help="Train a capitalization LM on cased text.")
 @click.argument("corpus", nargs=-1, required=True)
-@model_output_option
-@options_of(TrainOptions)
-@runner_options
-@option("-q", "--quiet", is_flag=True, help="Print neither progress nor a report.", group=RUNNING)
+@cli.model_output_option
+@cli.options_of(TrainOptions)
+@cli.runner_options
+@cli.option("-q", "--quiet", is_flag=True, help="Print neither progress nor a report.", group=RUNNING)
 def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None, quiet: bool, **options: Any) -> None:
     """Train a capitalization LM on cased text, one sentence or paragraph per line.
 
@@ -60,21 +50,21 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter())
     logging.basicConfig(handlers=[handler], level=logging.ERROR if quiet else logging.INFO)
-    with spark_session(runner, master) as spark:
+    with cli.spark_session(runner, master) as spark:
         trained = run(corpus, output, spark=spark, progress=partial(progress, quiet=quiet), **options)
     if not quiet:
         click.echo(trained.report(), err=True)
 
 
-@command("train-bilingual", short_help="Learn from translations how their source determines case.")
-@click.argument("target", type=FILE)
-@click.argument("source", type=FILE)
-@click.argument("align", type=FILE)
-@lm_option
-@model_output_option
-@options_of(RecaseOptions, "align_words")
-@errors_option
-@option("-q", "--quiet", is_flag=True, help="Print no report.")
+@cli.command("train-bilingual", short_help="Learn from translations how their source determines case.")
+@click.argument("target", type=cli.FILE)
+@click.argument("source", type=cli.FILE)
+@click.argument("align", type=cli.FILE)
+@cli.lm_option
+@cli.model_output_option
+@cli.options_of(RecaseOptions, "align_words")
+@cli.errors_option
+@cli.option("-q", "--quiet", is_flag=True, help="Print no report.")
 def train_bilingual(
     target: Path, source: Path, align: Path, output: Path, lm: Named, align_words: bool, errors: Errors, quiet: bool
 ) -> None:

@@ -37,6 +37,7 @@ from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
 from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER
+from capfst.text.utf8 import decoded, encoded
 
 if TYPE_CHECKING:
     from capfst.recaser import Recaser
@@ -304,26 +305,18 @@ def _differences(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list
     differences = {}
     spans = zip(*(_spans(tokens) for tokens in zip(*pairs, strict=True)), strict=True) if pairs else ()
     for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):
-        ref, hyp = map(_utf8, pair)
+        ref, hyp = map(encoded, pair)
         differences[pair] = [
-            _Difference(*map(_text, (ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:])))
+            _Difference(*map(decoded, (ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:])))
             for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True)
             if ref[start:end] != hyp[hyp_start:hyp_end]
         ]
     return differences
 
 
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # lone surrogates count as characters
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
-
-
 def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
     """Return the (start, end) of each token's words, in bytes; a hyphenated word is one word."""
-    words_of_all = tokenize(_utf8("".join(f"{token}\n" for token in tokens)))
+    words_of_all = tokenize(encoded("".join(f"{token}\n" for token in tokens)))
     spans: list[list[tuple[int, int]]] = []
     words: list[tuple[int, int]] = []
     begin = covered = 0
@@ -352,7 +345,7 @@ class _KindLookup(dict[str, int]):
         if self._recaser is None:
             self.update(dict.fromkeys(new, 1))
             return
-        text = meant(_utf8("".join(f"{token}\n" for token in new)))
+        text = meant(encoded("".join(f"{token}\n" for token in new)))
         loaded = self._recaser.pipeline.loaded
         words = loaded.transducer.words(np.frombuffer(text, np.uint8))
         # A form is unseen if its label, such as that of <unk>, is outside the range of the labels of the word's forms.
@@ -369,5 +362,5 @@ class _KindLookup(dict[str, int]):
             if token_type == NEWLINE:
                 self[next(tokens)] = lowest
                 lowest = UNAMBIGUOUS
-            elif kind < lowest and shape(_text(text[start:end])) != Shape.CASELESS:
+            elif kind < lowest and shape(decoded(text[start:end])) != Shape.CASELESS:
                 lowest = kind

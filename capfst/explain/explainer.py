@@ -39,6 +39,7 @@ from capfst.pipeline import Pipeline
 from capfst.search.boundaries import expected
 from capfst.search.confidence import variants
 from capfst.text.given import Text
+from capfst.text.utf8 import decoded
 
 _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"
 _DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
@@ -102,14 +103,14 @@ class _Explainer:
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
         self.spell = partial(pipeline.spelled, self.text, words, costs)
         self.texts = {
-            (form, shape, is_first): list(map(_str, texts))
+            (form, shape, is_first): list(map(decoded, texts))
             for form, shape, is_first, texts in variants(words, costs, self.spell)
         }
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
         start, end = self.text.offsets(np.array([self.line.words.starts[word], self.line.words.ends[word]]))
-        return _str(self.text.given[start:end].tobytes())
+        return decoded(self.text.given[start:end].tobytes())
 
     def casings(self, path: list[Arc]) -> list[_Casing]:
         """Return the casings on a part of a path, given its arcs."""
@@ -160,7 +161,7 @@ class _Explainer:
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
                 shapes[arc.word] = of_columns[column]
-        return _str(self.spell(LabelPath(labels, begins), shapes).text)
+        return decoded(self.spell(LabelPath(labels, begins), shapes).text)
 
     def history(self, arcs: Iterable[Arc], n: int) -> list[str]:
         """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
@@ -284,20 +285,20 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         arcs = explainer.casings(explainer.paths.path_of(path))
         parts = explainer.parts_of(arcs)
         parts[LM] += start
-        casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))
+        casings.append((ExplainedCasing(cost, decoded(casing), parts), arcs, path))
     explained, best, path = casings[0]
     data, spelled, tokens = explainer.spell(path, line.costs.shapes)
-    texts = list(map(_str, spelled))
+    texts = list(map(decoded, spelled))
     recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
-        begin = end + len(_str(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
+        begin = end + len(decoded(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
         end = begin + len(texts[i])
         log_odds = forms[1].margin if len(forms) > 1 else math.inf
         of_words.append(ExplainedWord(begin, end, explainer.given(i), bool(path.begins[i]), log_odds, forms))
     return Explanation(
         explained.text,
-        _str(recased),
+        decoded(recased),
         explained.cost,
         start,
         explainer.end(best),
@@ -305,7 +306,3 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         tuple(each for each, *_ in casings),
         *explainer.drawn(best),
     )
-
-
-def _str(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")

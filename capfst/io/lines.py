@@ -24,6 +24,7 @@ from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText, Span
 from capfst.io.text_file import Part, TextFile
 from capfst.text.markup import NONE, hide_text, markup_of, shown
+from capfst.text.utf8 import decoded, encoded
 
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search
@@ -209,7 +210,7 @@ class LineFormat(TextFile):
             texts = [other.unescape(record[each]) if each is not None else "" for other, each in pairs]
             if why := mismatch(self.unescape(record[position]), texts):
                 raise MalformedError(why)
-            others.append(tuple(text.encode("utf-8", "surrogatepass") for text in texts))
+            others.append(tuple(encoded(text) for text in texts))
         return others
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
@@ -242,8 +243,8 @@ class LineFormat(TextFile):
         size = n_records = n_malformed = n_extra = 0  # n_extra: lines of the running text that are not lines of texts
 
         def show(old: str, recased: str) -> str:
-            text = shown(recased.encode("utf-8", "surrogatepass"), hidden[old])
-            return self.escape(old, str(text, "utf-8", "surrogatepass"))
+            text = shown(encoded(recased), hidden[old])
+            return self.escape(old, decoded(text))
 
         def running() -> RunningText:
             if spans:
@@ -268,8 +269,8 @@ class LineFormat(TextFile):
                     raw = piece[position]
                     value = self.unescape(raw)
                     if hides:
-                        masked, hidden[raw] = hide_text(value.encode("utf-8", "surrogatepass"), self.markup)
-                        value = masked.decode("utf-8", "surrogatepass")
+                        masked, hidden[raw] = hide_text(encoded(value), self.markup)
+                        value = decoded(masked)
                     spans.append(Span(size + position.start, size + position.stop, value, before))
                     before = "\n"
                 kept.append(piece)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from capfst.exceptions import CapfstError
 from capfst.io.alignments import OtherTexts, joined_texts
 from capfst.io.protocol import Recase, RecaseCounts
+from capfst.text.utf8 import decoded, encoded
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
@@ -162,7 +163,7 @@ class RunningText:
     @property
     def text(self) -> SpokenText:
         """The running text: whole lines in UTF-8."""
-        return SpokenText(_utf8(self._text), self)
+        return SpokenText(encoded(self._text), self)
 
     def recased(self, recase: Recase, line: int, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
         """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
@@ -182,7 +183,7 @@ class RunningText:
     def _places(self) -> tuple[list[int], list[int], Times, list[int]]:
         """The byte after each span of the running text; the times, by where they begin in the file; and its line ends,
         which are not counted again for each place."""
-        ends = accumulate([len(_utf8(span.before + span.value)) for span in self.spans])
+        ends = accumulate([len(encoded(span.before + span.value)) for span in self.spans])
         times = self.times()
         return list(ends), sorted(times), times, [end.start() for end in _line_ends(self.data)]
 
@@ -204,7 +205,7 @@ class RunningText:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
         spans, n = self.spans, self._n_text
-        values = self._values(str(recased, "utf-8", "surrogatepass"))
+        values = self._values(decoded(recased))
         if self.copies or self.remarks.spans:
             spans = [*spans[:n], *chain.from_iterable(self.remarks.spans)]
             changed = dict(zip(spans, [*values[:n], *self.remarks.cased(values[n:])], strict=True))
@@ -272,7 +273,7 @@ def _pauses_between(spans: list[Span], times: Times, text: str) -> Pauses:
     """Return the pauses after spans of one word, given those of all words of a text. (Longer spans are segments: they
     often end where the next one begins, even if there is a pause.)"""
     tokens = _tokens(text)
-    ends = list(accumulate(len(_utf8(token)) for token in tokens))[text[:1].isspace() :: 2]  # of each word
+    ends = list(accumulate(len(encoded(token)) for token in tokens))[text[:1].isspace() :: 2]  # of each word
     sizes = [len(span.value.split()) for span in spans]
     timed = [
         (ends[n - 1], max(0, times[after.start][0] - times[span.start][1]))
@@ -280,10 +281,6 @@ def _pauses_between(spans: list[Span], times: Times, text: str) -> Pauses:
         if size == 1 and span.start in times and after.start in times and after.before != "\n"
     ]
     return Pauses(np.array([end for end, _ in timed], np.int64), np.array([pause for _, pause in timed], np.float64))
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import CasingCosts, LabelPath, Words
+from capfst.text.utf8 import decoded
 
 Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]
@@ -104,7 +105,7 @@ def changes(
         word = best[i]
         if word == buf[start:end].tobytes():
             continue
-        n_characters += len(_text(data[written : starts[i]]))
+        n_characters += len(decoded(data[written : starts[i]]))
         written = starts[i]
         least = min((costs[i] for texts, costs in spellings if texts[i] == word), default=math.inf)
         other = min((costs[i] for texts, costs in spellings if texts[i] != word), default=math.inf)
@@ -112,9 +113,5 @@ def changes(
             log_odds = 0.0  # no casing of the line has a finite cost
         else:
             log_odds = math.inf if other == math.inf else max(0.0, float(other - least))
-        changed.append(Change(n_characters, n_characters + len(_text(word)), _text(word), log_odds))
-    return _text(data), changed
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
+        changed.append(Change(n_characters, n_characters + len(decoded(word)), decoded(word), log_odds))
+    return decoded(data), changed

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import contextual
 from support.command_line import run
+from support.scoring import path_costs
 
 from capfst.context import casing_costs as module
 from capfst.context.document_memory import RARE, rarity
@@ -146,7 +147,7 @@ def test_blank_lines_separate_documents(recaser: Recaser) -> None:
 def test_lines_are_evidence_for_each_other(fast: Recaser, contextual_model: Path) -> None:
     alone = load(contextual_model)
     text = "\n".join(LINES)
-    assert (fast.pipeline.path_costs(text.encode()) != alone.pipeline.path_costs(text.encode())).mean() > 0.5
+    assert (path_costs(fast, text.encode()) != path_costs(alone, text.encode())).mean() > 0.5
     assert [fast(line) for line in LINES] == alone(LINES)
 
 
@@ -161,7 +162,7 @@ def test_engines_agree(contextual_model: Path) -> None:
     fast, slow = (load(contextual_model, document=True, engine=engine) for engine in ("fast", "openfst"))
     assert slow(LINES[:40]) == fast(LINES[:40])
     text = "\n".join(LINES[:10]).encode()
-    costs = [each.pipeline.path_costs(text).tolist() for each in (fast, slow)]
+    costs = [path_costs(each, text).tolist() for each in (fast, slow)]
     assert costs[1] == pytest.approx(costs[0], rel=1e-9)
 
 

@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import contextual
 from support.models import tiny, with_old_context, without_context
+from support.scoring import path_costs
 from support.untouched import DOTTED, is_camel_case, parts
 
 from capfst.casing.shapes import AS_FORM, Shape
@@ -61,7 +62,7 @@ def test_both_engines_agree(engines: list[Recaser], lines: list[str], n: int) ->
     fast, slow = engines
     text = "\n".join(lines)
     assert slow(text) == fast(text)
-    costs = [each.pipeline.path_costs(text.encode()).tolist() for each in engines]
+    costs = [path_costs(each, text.encode()).tolist() for each in engines]
     assert costs[1] == pytest.approx(costs[0], rel=1e-9)
     for line in lines:
         found, slowly = fast.nbest(line[:80], n), slow.nbest(line[:80], n)
@@ -112,7 +113,7 @@ def test_threads_and_blocks_give_the_same(recaser: Recaser) -> None:
 def test_nbest(engines: list[Recaser], line: str, n: int) -> None:
     fast = engines[0]
     found = fast.nbest(line, n)
-    assert found[0] == (pytest.approx(fast.pipeline.path_costs(line.encode())[0]), fast(line))
+    assert found[0] == (pytest.approx(path_costs(fast, line.encode())[0]), fast(line))
     costs, casings = [cost for cost, _ in found], [casing for _, casing in found]
     assert costs == sorted(costs)
     assert len(set(casings)) == len(casings) <= n
@@ -200,7 +201,7 @@ def test_context_false_ignores_the_context_model(contextual_model: Path, tmp_pat
     ignored = load(contextual_model, context=False)
     assert ignored.pipeline.context is None
     assert ignored(UNHEARD) == without(UNHEARD)
-    assert (ignored.pipeline.path_costs(UNHEARD.encode()) == without.pipeline.path_costs(UNHEARD.encode())).all()
+    assert (path_costs(ignored, UNHEARD.encode()) == path_costs(without, UNHEARD.encode())).all()
     assert ignored(UNHEARD) != load(contextual_model)(UNHEARD)
     old = with_old_context(tiny(), tmp_path / "old.fst")
     with pytest.raises(CapfstError, match=r"old\.fst: the context model"):

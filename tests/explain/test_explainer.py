@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support import contextual
 from support.command_line import CORPUS
 from support.models import FORMS, backoff_models
+from support.scoring import path_costs
 from support.translations import bitext, write
 
 import capfst
@@ -206,7 +207,7 @@ def test_a_listed_word_costs_what_its_weight_says() -> None:
 def test_a_line_of_a_document_is_explained_with_the_others() -> None:
     recaser = capfst.load(document=True)
     text = "the painter zelners lived in rome.\nsome zelners left.\n\nanother zelners left\n"
-    costs = recaser.pipeline.path_costs(text[:54].encode())
+    costs = path_costs(recaser, text[:54].encode())
     for number in (1, 2):
         explanation = recaser.explain(text, line=number)
         assert explanation.text == recaser(text).split("\n")[number - 1]
