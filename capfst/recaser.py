@@ -89,23 +89,18 @@ class Recaser:
         self.options = merged(RecaseOptions(), options, "load")
         loaded = LoadedModel(model)
         self.pipeline = Pipeline(loaded, self.options)
-        self._of_call: dict[tuple[Any, ...], Pipeline] = {}  # by keywords: looking up these is faster than merging them
         self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
+        # By keywords: looking up these is faster than merging them.
+        self._of_call = lru_cache(_SETS_OF_OPTIONS, typed=True)(lambda **options: self._pipeline_of(options, ""))
 
     def pipeline_with(self, options: Mapping[str, Any], call: str) -> Pipeline:
         """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
-        key = *options.items(), *map(type, options.values())
         try:
-            found = self._of_call.get(key)
-        except TypeError:  # a value that is not hashable, such as a mapping of words
+            return self._of_call(**options)
+        except TypeError:  # an unknown keyword, or a value that is not hashable, such as a mapping of words
             return self._pipeline_of(options, call)
-        if found is None:
-            found = self._pipeline_of(options, call)
-            if len(self._of_call) < _SETS_OF_OPTIONS:
-                self._of_call[key] = found
-        return found
 
     def _pipeline_of(self, options: Mapping[str, Any], call: str) -> Pipeline:
         changed = merged(self.options, options, call)
@@ -148,20 +143,18 @@ class Recaser:
         Raises:
             TypeError: neither a str nor a list or tuple of str.
         """
-        if before:
-            if not isinstance(text, str):
-                raise _no_str(text, "with `before`, the text must be a str")
-            pipeline = self.pipeline_with(options, "recaser")
-            return decoded(pipeline.recase_after(_utf8(before), _utf8(text)))
-        if isinstance(text, (list, tuple)):
-            pipeline = self.pipeline_with(options, "recaser")
-            if markup_of("", pipeline.options.markup) != NONE:
-                return [self(item, **options) for item in text]
-            return list(self._recase_lines(text, pipeline, None))
-        if not isinstance(text, str):
+        if before and not isinstance(text, str):
+            raise _no_str(text, "with `before`, the text must be a str")
+        if not isinstance(text, (str, list, tuple)):
             raise _no_str(text, "a Recaser takes a str or a list of str")
         pipeline = self.pipeline_with(options, "recaser")
+        if before:
+            return decoded(pipeline.recase_after(_utf8(before), _utf8(text)))
         markup = markup_of("", pipeline.options.markup)
+        if not isinstance(text, str):
+            if markup != NONE:
+                return [self(item, **options) for item in text]
+            return list(self._recase_lines(text, pipeline, None))
         if markup == NONE:
             return decoded(pipeline.recase_text(_utf8(text)))
         hidden = hide_text(_utf8(text), markup)
@@ -347,11 +340,8 @@ def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]], style: Sty
 
 
 def _recase_aligned(pipeline: Pipeline, target: str, source: str, alignment: str | None = None) -> str:
-    recased = bytearray()
-    blocks = (_line_blocks(text) if text is not None else None for text in (target, source, alignment))
-    for block in side_by_side(*blocks):  # type: ignore[arg-type]
-        recased += pipeline.recase_block(block)[1]
-    return decoded(recased)
+    texts = (None if text is None else _line_blocks(text) for text in (target, source, alignment))
+    return decoded(b"".join(pipeline.recase_aligned_blocks(side_by_side(*texts))))  # type: ignore[arg-type]
 
 
 def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
@@ -392,7 +382,7 @@ def _no_str(value: object, wanted: str) -> TypeError:
     return TypeError(f"{wanted}, not {type(value).__name__}{advice}")
 
 
-def _utf8(text: str) -> bytes:
+def _utf8(text: object) -> bytes:
     if not isinstance(text, str):
         raise _no_str(text, "the text must be a str")
     return encoded(text)

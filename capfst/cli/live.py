@@ -8,13 +8,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import delivered, refuse_foreign
-from capfst.io.encodings import advice
+from capfst.io.blocks import delivered, valid
 
 if TYPE_CHECKING:
     from capfst.io.encodings import Transcoding
@@ -124,18 +122,16 @@ def _check_length(held: str) -> None:
 def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None) -> Iterator[str]:
     """Yield the text of `source` as it arrives, whole characters."""
     pieces = delivered(source, _PIECE, _NAME)
-    decoder = codecs.getincrementaldecoder("utf-8")(errors)
-    n_read = 0
-    for piece in chain(transcoding.utf8(pieces, _NAME) if transcoding else pieces, [b""]):
-        if not n_read:
-            refuse_foreign(piece, _NAME)
-        n_pending = len(decoder.getstate()[0])
-        try:
-            yield decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{_NAME}: not UTF-8 at byte {n_read - n_pending + error.start} of the text"
-                f" (0x{error.object[error.start]:02x}): {error.reason}. {advice(error.object)}, or use"
-                " `errors='replace'`."
-            ) from error
-        n_read += len(piece)
+    pieces = transcoding.utf8(pieces, _NAME) if transcoding else pieces
+    return map(bytes.decode, valid(_whole_characters(pieces), _NAME, errors))
+
+
+def _whole_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    held = b""
+    for piece in pieces:
+        held += piece
+        end = codecs.utf_8_decode(held, "replace")[1]  # without a last character of which bytes are still to come
+        yield held[:end]
+        held = held[end:]
+    if held:
+        yield held
