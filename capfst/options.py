@@ -108,12 +108,10 @@ class _Validated:
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, each.name)
+            value, rules = getattr(self, each.name), each.metadata
             if isinstance(each.default, tuple) and not isinstance(value, tuple):
                 is_one = isinstance(value, (str, os.PathLike, int))
                 object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
-        for each in fields(self):  # type: ignore[arg-type]
-            value, rules = getattr(self, each.name), each.metadata
             if value is None and each.default is None:
                 continue
             accepted = (bool, ContextOptions) if "ContextOptions" in str(each.type) else bool

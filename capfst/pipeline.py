@@ -22,20 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import models
+from capfst.casing import written as input_case
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM
 from capfst.casing.starts import starts_only
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import (
-    has_become_title,
-    has_capital,
-    has_lost_contrast,
-    kept,
-    shapes_before,
-    written_evidence,
-)
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -224,6 +217,14 @@ class Pipeline:
             recased = self._settled(text.buf, words, recased, style)
         return given, self.written(text, words, recased)
 
+    def _best(
+        self, buf: Buffer, words: Words, block: Block | None = None, style: Style | None = None, n_given: int = 0
+    ) -> memoryview:
+        check()
+        costs = self.costs(buf, words, block, style=style, n_given=n_given, restricts=True)  # weights on S ∘ T
+        path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
+        return self.surface(buf, words, path, costs, n_given)  # P
+
     def text(self, buf: Buffer, block: Block | None = None) -> Text:
         """Return a text as it is meant, which all stages read. block: as in `recase`; an alignment counts the words of
         a text as it was given."""
@@ -263,26 +264,18 @@ class Pipeline:
             return buf
         return self.punctuator.insert(buf, begin, self.options.keep_marks, pauses)
 
-    def _best(
-        self, buf: Buffer, words: Words, block: Block | None = None, style: Style | None = None, n_given: int = 0
-    ) -> memoryview:
-        check()
-        costs = self.costs(buf, words, block, style=style, n_given=n_given, restricts=True)  # weights on S ∘ T
-        path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
-        return self.surface(buf, words, path, costs, n_given)  # P
-
     def _uses_case(self, buf: Buffer, style: Style | None) -> bool:
         """Return whether the written case of some lines may count: in a text without capitals, it does not."""
         if self.input_case == "ignore" or self.loaded.model.symbols.language.restored != "case":
             return self.input_case != "ignore"
-        return (style is not None and style.has_capital) or has_capital(buf)
+        return (style is not None and style.has_capital) or input_case.has_capital(buf)
 
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Recase again the lines whose output would be recased differently, because its case no longer counts."""
         has_capital = style is not None and style.has_capital
-        numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
+        numbers = input_case.has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
         if self.input_case == "keep":
-            title = has_become_title(buf, words, self.pretokenized, np.frombuffer(recased, np.uint8))
+            title = input_case.has_become_title(buf, words, self.pretokenized, np.frombuffer(recased, np.uint8))
             numbers = np.union1d(numbers, title)
         elif self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
             numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
@@ -336,7 +329,7 @@ class Pipeline:
             given = self._given_shapes(buf, words, found, n_given)
             costs = self._context_costs(buf, words, keeps_pruned, given, written, n_given)
             if self.input_case == "keep":
-                capitals, keeps_capital = kept(buf, words, self.pretokenized)
+                capitals, keeps_capital = input_case.kept(buf, words, self.pretokenized)
                 costs = add_user_words(costs, words, capitals, symbols, keeps_pruned, False)
                 costs = costs._replace(keeps_capital=keeps_capital)
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
@@ -353,7 +346,7 @@ class Pipeline:
             given = np.full(len(words.starts), AS_FORM, np.uint8)
             given[found.fixed["word"]] = found.fixed["shape"]
         if n_given:
-            before = shapes_before(buf, words, self.pretokenized, n_given)
+            before = input_case.shapes_before(buf, words, self.pretokenized, n_given)
             given = before if given is None else np.where(before == AS_FORM, given, before)
         return given
 
@@ -382,7 +375,7 @@ class Pipeline:
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None
-        shapes = written_evidence(buf, words, self.loaded.model.symbols, self.pretokenized)
+        shapes = input_case.written_evidence(buf, words, self.loaded.model.symbols, self.pretokenized)
         return Written.of(shapes, noise.evidence, NO_STYLE if style is None else style.counts)
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts, n_given: int = 0) -> memoryview:
@@ -522,13 +515,9 @@ class Pipeline:
 
     # Translations
 
-    def recase_block(self, block: Block) -> tuple[Words, memoryview]:
-        """Return the words of translated lines, and the lines in their best casing given their source."""
-        return self.recase(np.frombuffer(block.target, np.uint8), block)
-
     def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
         """Recase translated lines as `recase_blocks` does."""
-        return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
+        return map_stream(lambda block: self.recase(np.frombuffer(block.target, np.uint8), block)[1], blocks, jobs)
 
     def check_bilingual(self) -> Evidence:
         """Return the bilingual part of the model.

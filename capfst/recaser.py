@@ -330,8 +330,6 @@ class Batch(NamedTuple):
 
 def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]], style: Style | None) -> Iterator[str]:
     for lines in batches:
-        if pipeline.options.document:
-            style = Style()
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
         recased = iter(decoded(pipeline.recase_utf8(_utf8(text), style)).split("\n"))
         for line in lines:

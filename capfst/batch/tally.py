@@ -58,8 +58,8 @@ def counting(recaser: Recaser) -> Recase:
     ) -> tuple[memoryview, RecaseCounts]:
         counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
         if source is not None:
-            words, recased = recaser.pipeline.recase_block(Block(text, source, align))
             whole = np.frombuffer(text, np.uint8)
+            words, recased = recaser.pipeline.recase(whole, Block(text, source, align))
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
