@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from textwrap import fill
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from capfst.exceptions import OptionError, quantity
 
@@ -75,7 +75,7 @@ def option(
     most: float | None = None,
     kind: str | None = None,
     flag: str | None = None,
-    group: str = "Options",
+    group: str | None = None,
     not_for: tuple[str, ...] = (),
     idle_with: tuple[str, ...] = (),
     limited: tuple[str, ...] = (),
@@ -89,7 +89,7 @@ def option(
         least, most: the range of a number.
         kind: the click type that reads it, by its name in `cli/options.py`; `pair`: a boolean has both flags.
         flag: the flag on the command line, if it is not the name; `--no-…` is the flag of a boolean that is True.
-        group: the heading in `--help`.
+        group: the heading in `--help`, if it is not the GROUP of the class.
         not_for: those of `CALLS` that refuse it.
         idle_with: those of `CALLS`, and options, with which it has no effect; the command line refuses these, too.
         limited: the values for which `not_for` and `idle_with` hold, if not for all but the default.
@@ -159,10 +159,11 @@ class RecaseOptions(_Validated):
         OptionError: a value that is not supported.
     """
 
+    GROUP: ClassVar[str] = CASING
+
     sentence_case: bool = option(
         False,
         "Treat each line as one or more sentences and capitalize the first word of each.",
-        group=CASING,
         not_for=("uncased",),
     )
     only: str | None = option(
@@ -170,31 +171,25 @@ class RecaseOptions(_Validated):
         "Change only this. starts: capitalize the first word of each sentence, and I; all other words stay as they are."
         "  [default: change the case of all words]",
         choices=("starts",),
-        group=CASING,
         not_for=("uncased", "respelled", "explain"),
     )
     start_token: str = option(
         START_TOKEN,
         "Word put in front of each line and removed afterwards, so that position alone does not capitalize the line's"
         " first word. <unk>, or a word that the model lacks, matches any word.",
-        group=CASING,
     )
     breaks: bool = option(
-        True, "Treat each line as one sentence: do not split it after . ? ! or ….", flag="--no-breaks", group=CASING
+        True, "Treat each line as one sentence: do not split it after . ? ! or ….", flag="--no-breaks"
     )
-    context: bool = option(
-        True, "Use the n-gram model alone, without its context model.", flag="--no-context", group=CASING
-    )
+    context: bool = option(True, "Use the n-gram model alone, without its context model.", flag="--no-context")
     oov: str = option(
         "guess",
         "Words that the model has never seen: guess their case from their context, or leave them in lower case.",
         choices=("guess", "pass"),
-        group=CASING,
     )
     document: bool = option(
         False,
         "Treat the lines between blank lines as one document, and share evidence about names across it.",
-        group=CASING,
         not_for=("before", "source", "stream", "json_lines"),
         idle_with=("single_line", "running", "context"),
     )
@@ -202,34 +197,29 @@ class RecaseOptions(_Validated):
         False,
         "Each line is a cell of a table or an entry of a list, such as a name: the words of the column are evidence for"
         " the capitals of each other.",
-        group=CASING,
         not_for=("before", "single_line", "source", "stream", "json_lines", "recase_lines", "running", "uncased"),
         idle_with=("context",),
     )
     wrapped: bool = option(
         False,
         "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",
-        group=CASING,
         not_for=("before", "source", "stream", "explain"),
         idle_with=("single_line", "running", "cues"),
     )
     language: str | None = option(
         None,
         "Language of the text, such as de, for a model of several languages.  [default: detected per sentence]",
-        group=CASING,
     )
     abbreviations: tuple[Path, ...] = option(
         (),
         "Your own abbreviations, one per line: the period after one does not end a sentence (repeatable).",
         kind="files",
-        group=CASING,
     )
     markup: str = option(
         "auto",
         "Markup whose code, tags, comments and link targets stay unchanged.  [default: auto, by a file's suffix: .md,"
         " .html and the like; none for other text]",
         choices=("auto", "none", "markdown", "html"),
-        group=CASING,
         not_for=("before", "single_line", "source", "stream", "recase_lines"),
         limited=("markdown", "html"),
     )
@@ -238,7 +228,6 @@ class RecaseOptions(_Validated):
         "Word list: words and phrases to write as they are listed, one per line, each with an optional weight in nats"
         f" after a tab; or the name of a list that capfst has: {', '.join(LISTS)} (repeatable).",
         kind="files",
-        group=CASING,
         not_for=("uncased",),
         idle_with=("only",),
     )
@@ -248,7 +237,6 @@ class RecaseOptions(_Validated):
         " case, diacritics or both: require a model that restores this.  [default: what the model restores, without"
         " punctuation]",
         choices=("case", "diacritics", "both", *PUNCTUATION),
-        group=CASING,
         not_for=("single_line", "source", "doc"),
         limited=PUNCTUATION,
     )
@@ -258,7 +246,6 @@ class RecaseOptions(_Validated):
         " after its words.  [default: keep them]",
         kind="pair",
         flag="--no-keep-marks",
-        group=CASING,
         not_for=("stream",),
     )
     input_case: str | None = option(
@@ -267,7 +254,6 @@ class RecaseOptions(_Validated):
         " in capitals and in Title Case. evidence: weigh it against the context, as reliable as the line and the text"
         " show it to be.  [default: evidence, if the model has learned it, else ignore]",
         choices=("ignore", "keep", "evidence"),
-        group=CASING,
         not_for=("uncased",),
         limited=("keep",),
     )
@@ -275,7 +261,6 @@ class RecaseOptions(_Validated):
         False,
         "Find the stretches that have lost their case, or their marks too, among text that has both, and repair only"
         " these: restore case, and marks if the model has learned them. All else stays.",
-        group=CASING,
         not_for=("before", "single_line", "source"),
         idle_with=("stream",),
     )
@@ -284,7 +269,6 @@ class RecaseOptions(_Validated):
         "Sounds and remarks in brackets in subtitles, such as [MUSIC]: keep them as they are, write them in lower case,"
         " or capitalize their first word; names have capitals.",
         choices=REMARKS,
-        group=CASING,
         not_for=("single_line", "source", "stream", "recase_lines", "uncased"),
     )
     align_words: bool = option(
@@ -390,11 +374,12 @@ class TrainOptions(_Validated):
         OptionError: a value that is not supported.
     """
 
+    GROUP: ClassVar[str] = TEXT
+
     base: Path | None = option(
         None,
         "Model to adapt to the corpus: its path, or the name of a bundled model, such as en.  [default: none]",
         kind="model",
-        group=TEXT,
     )
     words: tuple[Path, ...] = option(
         (),
@@ -442,58 +427,49 @@ class TrainOptions(_Validated):
     context: bool | ContextOptions = option(
         True, "Train the n-gram model alone, without a context model.", flag="--no-context", group=CONTEXT
     )
-    clean: bool = option(
-        True, "Learn from every line, not only from well-cased sentences.", flag="--no-clean", group=TEXT
-    )
+    clean: bool = option(True, "Learn from every line, not only from well-cased sentences.", flag="--no-clean")
     skip_filters: tuple[str, ...] = option(
         (),
         "Disable this cleaning filter (repeatable). The report lists the filters' names.",
         kind="names",
         flag="--skip-filter",
-        group=TEXT,
     )
-    pretokenized: bool = option(False, "Tokens are separated by white space: do not tokenize further.", group=TEXT)
+    pretokenized: bool = option(False, "Tokens are separated by white space: do not tokenize further.")
     language: str | None = option(
         None,
         "Language whose casing rules apply, such as tr, or several: de,fr.  [default: Unicode's rules]",
-        group=TEXT,
     )
     restore: str | None = option(
         None,
         "What the model restores: case, diacritics of cased text, or both; or case and, if wanted, punctuation."
         "  [default: case; with --grammar, both]",
         choices=("case", "diacritics", "both", PUNCTUATION[1]),
-        group=TEXT,
     )
     grammar: Path | None = option(
         None,
         "Pynini grammar (.far or .py) whose deletions the model learns to restore, instead of diacritics.",
         kind="file",
-        group=TEXT,
     )
     field: tuple[str, ...] = option(
         (),
         "Field of .jsonl and .json objects that holds text: its name, or a path such as a.b[].c (repeatable).",
         kind="names",
-        group=TEXT,
     )
     column: tuple[str, ...] = option(
         (),
         "Column of .tsv, .csv and .parquet files that holds text: its name, or its number from 1 (repeatable).",
         kind="names",
-        group=TEXT,
     )
     delimiter: str | None = option(
         None,
         "Character between the fields of .csv and .tsv files, such as ; or \\t.  [default: a comma, or a tab]",
-        group=TEXT,
     )
     encoding: str = option(
-        "utf-8", "Encoding of the text, such as latin-1, cp1252 or utf-16; what is written has the same.", group=TEXT
+        "utf-8", "Encoding of the text, such as latin-1, cp1252 or utf-16; what is written has the same."
     )
     errors: Errors = option(
         "strict", "Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
-        choices=("strict", "replace"), group=TEXT,
+        choices=("strict", "replace"),
     )  # fmt: skip
     memory: int | None = option(
         None,
@@ -538,6 +514,8 @@ class ServeOptions(_Validated):
         OptionError: a value that is not supported.
     """
 
+    GROUP: ClassVar[str] = LIMITS
+
     host: str = option(
         "127.0.0.1",
         "Address to listen on. Any other than that of the machine itself lets others use the service.",
@@ -551,32 +529,27 @@ class ServeOptions(_Validated):
         kind="names",
         group=LISTENING,
     )
-    max_body: int = option(
-        4 << 20, "Largest body of a request, and longest line of a stream.", kind="size", group=LIMITS
-    )
-    max_file: int = option(32 << 20, "Largest file to recase.", kind="size", group=LIMITS)
-    max_lines: int = option(10_000, "Most lines, or texts, of a request.", least=1, group=LIMITS)
-    max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0, group=LIMITS)
+    max_body: int = option(4 << 20, "Largest body of a request, and longest line of a stream.", kind="size")
+    max_file: int = option(32 << 20, "Largest file to recase.", kind="size")
+    max_lines: int = option(10_000, "Most lines, or texts, of a request.", least=1)
+    max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0)
     max_requests: int = option(
         256,
         "Requests that are handled at once; further ones are refused with status 429. As many bodies may be arriving,"
         " and as many streams be open; for a further one, the one that has waited longest gives way.",
         least=1,
-        group=LIMITS,
     )
     max_connections: int = option(
         4096,
         "Connections that are open at once. For a further one, the one that has waited longest for a request is closed;"
         " if none waits, the further one, with status 503.",
         least=1,
-        group=LIMITS,
     )
     timeout: int = option(
         30,
         "Seconds that a request may take to arrive, to be answered, and to be read by the client; in streams, the"
         " longest pause. Also the time that a stopping service takes to finish what it has.",
         least=1,
-        group=LIMITS,
     )
     jobs: int | None = option(
         None, "Number of threads.  [default: one per core]", least=1, most=MAX_JOBS, group=RUNNING

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import CALLS, FORMATS, RUNNING, TEXT, TrainOptions, flag_of
+from capfst.options import CALLS, FORMATS, RUNNING, TEXT, RecaseOptions, ServeOptions, TrainOptions, flag_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -191,14 +191,15 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-def options_of(kind: type, *names: str) -> Decorator:
-    """Make a click option of each field of RecaseOptions or TrainOptions; of those of these names only, if any."""
-    return together(*(_click_option(each) for each in fields(kind) if not names or each.name in names))
+def options_of(kind: type[RecaseOptions | TrainOptions | ServeOptions], *names: str) -> Decorator:
+    """Make a click option of each field; of those of these names only, if any."""
+    return together(*(_click_option(each, kind.GROUP) for each in fields(kind) if not names or each.name in names))
 
 
-def _click_option(field: Field[Any]) -> Decorator:
+def _click_option(field: Field[Any], group: str) -> Decorator:
     rules, default = field.metadata, field.default
-    settings: dict[str, Any] = {name: rules[name] for name in ("help", "group", "limited", "requires")}
+    settings: dict[str, Any] = {name: rules[name] for name in ("help", "limited", "requires")}
+    settings["group"] = rules["group"] or group
     settings["excludes"] = rules["not_for"] + rules["idle_with"]
     flag = flag_of(field)
     if rules["kind"] == "pair":
