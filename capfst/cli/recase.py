@@ -26,7 +26,6 @@ from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, Re
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
-    from capfst.io.alignments import Block
     from capfst.io.encodings import Transcoding
     from capfst.io.protocol import TextOptions
     from capfst.io.running_text import RunningBlocks
@@ -208,12 +207,15 @@ def recase(
         repaired += RecaseCounts.of_repair(stretches)
 
     if source or nbest or confidence:
-        from capfst.io.alignments import Block
+        from capfst.io.alignments import Block, Names, side_by_side
 
-        together = _aligned(blocks, files, source, align, text.errors, transcoding) if source else map(Block, blocks)
-        lines = (line for block in together for line in block.lines())
+        together: Iterator[Block] = map(Block, blocks)
         if source:
             pipeline.check_bilingual()
+            names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
+            sources = read_text((source,), text.errors, transcoding=transcoding)
+            together = side_by_side(blocks, sources, read_text((align,), text.errors) if align else None, names)
+        lines = (line for block in together for line in block.lines())
         if nbest:
             recased = (b"".join([b"%.6f\t%s\n" % each for each in pipeline.nbest(line, nbest)]) for line in lines)
         elif confidence:
@@ -380,22 +382,6 @@ def _with_bar(
             if advance is not None:
                 advance((now := n_read()) - shown)
                 shown = now
-
-
-def _aligned(
-    blocks: Iterable[bytes],
-    files: tuple[Path, ...],
-    source: Path,
-    align: Path | None,
-    errors: str,
-    transcoding: Transcoding | None,
-) -> Iterator[Block]:
-    """Yield blocks of translations with their source and alignments."""
-    from capfst.io.alignments import Names, side_by_side
-
-    names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
-    sources = read_text((source,), errors, transcoding=transcoding)
-    return side_by_side(blocks, sources, read_text((align,), errors) if align else None, names)
 
 
 def _confidence(text: str, changes: list[Change]) -> bytes:

@@ -32,21 +32,18 @@ def score(
     capfst score cased.txt recased.txt
     capfst score --align transcripts.txt recognized.txt
     """
-    from capfst.evaluate.bootstrap import compare_hypotheses
-    from capfst.evaluate.score import score_files
+    from capfst.evaluate.bootstrap import Comparison, compare_hypotheses
+    from capfst.evaluate.score import Scores, score_files
     from capfst.recaser import load
 
-    options: dict[str, Any] = {
-        "skip_first": skip_first,
-        "in_vocabulary": load(lm).knows if lm else None,
-        "align": align,
-    }
+    known = load(lm).knows if lm else None
+    options: dict[str, Any] = {"skip_first": skip_first, "in_vocabulary": known, "align": align}
+    result: Scores | Comparison
     if len(hypotheses) == 1:
         result = score_files(references=reference, hypotheses=hypotheses[0], **options)
-        show(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
     else:
-        comparison = compare_hypotheses(references=reference, hypotheses=hypotheses, **options)
-        show(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
+        result = compare_hypotheses(references=reference, hypotheses=hypotheses, **options)
+    show(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
 
 
 @cli.command(short_help="Analyze the errors of recased text.")
