@@ -71,6 +71,12 @@ def test_a_stream_continues_a_text() -> None:
     assert (stream.add("we met in new york what did you say") + stream.end()).startswith("we met in New York")
 
 
+def test_a_stream_that_restores_marks_alone_keeps_case() -> None:
+    stream = capfst.load("en").stream(1, before="So I said that", restore="punctuation")
+    text = stream.add("new york is in texas") + stream.end()
+    assert text.rstrip(".") == "new york is in texas"
+
+
 def test_what_cannot_continue() -> None:
     recaser = capfst.load("en")
     for options in {"document": True}, {"wrapped": True}, {"repair": True}, {"markup": "html"}:
