@@ -361,7 +361,7 @@ def settled_decision(scores: Scores) -> i64:
     return settled_by(scores[0], scores[1], scores[2], scores[3])
 
 
-@kernel
+@inner
 def has_capitals(d: i64) -> i64:
     """Return 1 if a decision is for another shape than LOWER, else 0."""
     return (d <= 3) | ((d >= 8) & (d <= 10))

@@ -181,7 +181,7 @@ def shape_evidence(counts: ShapeCounts) -> i64:
     return 1 + (best * 5 + impurity) * 6 + frequency
 
 
-@kernel
+@inner
 def has_case(evidence: u8) -> bool:
     """Return whether shape evidence is that of a word with case, seen or unseen."""
     return evidence < BEGIN

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import fence, inlined, inner, kernel, prefetch
+from capfst.kernels import fence, inlined, inner, prefetch
 from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, f64, i64, u8
 from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
@@ -114,7 +114,7 @@ def gap_costs(record: Position) -> tuple[f64, f64]:
     return (max(odds, 0.0), max(-odds, 0.0)) if record.may_begin else (0.0, np.inf)
 
 
-@kernel
+@inner
 def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64) -> i64:
     """Build the lattice of the words of the first `size` positions. Return the number of nodes; or OUT_OF_CAPACITY; or
     IRREGULAR, if the model is not an n-gram model.
