@@ -81,10 +81,10 @@ def _move(tokens: TokenArray, t: i64, network: Network, queue: Queue) -> i64:
         for d in range(N_INPUTS):
             queue.total[d] = 0
     while t - begin > SPAN:
-        add_wide(network.embeddings, _row(tokens, begin, network), i16(-1), queue.total)
+        add_wide(network.embeddings, _row(tokens, begin, network), -1, queue.total)
         begin += 1
     while end - t <= SPAN and tokens[end].shape_evidence != END:
-        add_wide(network.embeddings, _row(tokens, end, network), i16(1), queue.total)
+        add_wide(network.embeddings, _row(tokens, end, network), 1, queue.total)
         end += 1
     queue.near[0], queue.near[1], queue.near[2] = begin, end, t
     return end - begin

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from capfst.exceptions import CapfstError
-from capfst.kernels.function import KernelFunction
+from capfst.kernels.function import Kernel
 from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
 
 _HERE = Path(__file__).parent
@@ -46,13 +46,13 @@ def _tools() -> str:
     return f"{version('numba')} {version('llvmlite')} {sys.version} {os.environ.get('NUMBA_BOUNDSCHECK')} {sources}"
 
 
-def object_file(kernel: KernelFunction[..., Any], level: str, folder: Path) -> Path:
+def object_file(kernel: Kernel[..., Any], level: str, folder: Path) -> Path:
     """Return the path of a kernel's object file, whose name contains a digest of all that it depends on."""
     key = hashlib.blake2b(f"{kernel.digest} {_tools()}".encode(), digest_size=8).hexdigest()
     return folder / f"{kernel.symbol}-{level}-{key}.o"
 
 
-def compile_kernels(kernels: Sequence[KernelFunction[..., Any]], levels: Sequence[str], folder: Path) -> None:
+def compile_kernels(kernels: Sequence[Kernel[..., Any]], levels: Sequence[str], folder: Path) -> None:
     """Make the object files of kernels that do not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     for kernel in kernels:
@@ -87,7 +87,7 @@ def link(files: Sequence[Path], path: Path) -> None:
         linked.replace(path)
 
 
-def library_of(kernel: KernelFunction[..., Any], level: str, folder: Path) -> Path:
+def library_of(kernel: Kernel[..., Any], level: str, folder: Path) -> Path:
     """Make a library of one kernel, unless it exists; return its path."""
     path = object_file(kernel, level, folder).with_suffix(".so")
     if not path.exists():
@@ -104,9 +104,9 @@ def modules() -> list[str]:
     return [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in paths if path.parent != _HERE]
 
 
-def kernels_of(module: str) -> list[KernelFunction[..., Any]]:
+def kernels_of(module: str) -> list[Kernel[..., Any]]:
     """Return the kernels of a module that Python calls."""
-    kernels = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, KernelFunction)]
+    kernels = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Kernel)]
     return [kernel for kernel in kernels if kernel.is_entry and kernel.py_func.__module__ == module]
 
 

@@ -25,7 +25,7 @@ from numba.np.numpy_support import from_dtype
 
 from capfst.exceptions import CapfstError
 from capfst.kernels import intrinsics
-from capfst.kernels.function import OUTLINED, KernelFunction
+from capfst.kernels.function import OUTLINED, Kernel
 from capfst.kernels.types import Array, Record, fields, hints, i64, mark, struct
 
 CAPACITY = 8192  # of all arguments, in bytes: as in _call.c
@@ -62,8 +62,8 @@ gc.freeze()
 gc.set_threshold(100_000, 50, 100)  # numba makes many objects that live long
 
 
-@typeof_impl.register(KernelFunction)
-def _type_of_kernel(kernel: KernelFunction[..., Any], context: Any) -> Any:
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel[..., Any], context: Any) -> Any:
     return typeof_impl(dispatcher(kernel), context)
 
 
@@ -73,7 +73,7 @@ def _type_of_number(alias: Any, context: Any) -> Any:
 
 
 @lru_cache(None)
-def dispatcher(kernel: KernelFunction[..., Any]) -> Any:
+def dispatcher(kernel: Kernel[..., Any]) -> Any:
     """Return numba's form of a kernel, compiled for its annotations or, if these have a TypeVar, for each call."""
     *parameters, result = hints(kernel.py_func).values()
     # Without `_nrt`, numba does not count references to arrays; its atomic operations are slow.
@@ -96,7 +96,7 @@ def numba_type(hint: Any) -> Any:
 
 
 @lru_cache(1)
-def entry(kernel: KernelFunction[..., Any]) -> tuple[str, str]:
+def entry(kernel: Kernel[..., Any]) -> tuple[str, str]:
     """Compile the entry of a kernel; return its name and LLVM code."""
     parameters = hints(kernel.py_func)
     result = numba_type(parameters.pop("return"))
@@ -118,7 +118,7 @@ def entry(kernel: KernelFunction[..., Any]) -> tuple[str, str]:
     return compiled.native_name, compiled.inspect_llvm()
 
 
-def machine_code(kernel: KernelFunction[..., Any], level: str, system: str) -> bytes:
+def machine_code(kernel: Kernel[..., Any], level: str, system: str) -> bytes:
     """Return an object file with the kernel's entry, optimized for processors of a level."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()

@@ -1,17 +1,18 @@
-"""The function of a kernel, and a digest of all that its machine code depends on."""
+"""Kernels: functions that run as machine code, and the decorators that turn functions into kernels."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from enum import EnumMeta
-from functools import cached_property
 from types import FunctionType, GenericAlias, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from capfst.kernels.types import fields, hints
+from capfst.forks import cached
+from capfst.kernels import _call, library
+from capfst.kernels.types import fields, hints, leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,8 +21,8 @@ OUTLINED = "_outlined"
 """The end of the names of functions that LLVM must not inline."""
 
 
-class KernelFunction(Generic[P, R]):
-    """A function that is compiled to machine code; `py_func` is the Python function.
+class Kernel(Generic[P, R]):
+    """A function that runs as machine code; `py_func` is the Python function.
 
     Args:
         allocates: whether it creates arrays.
@@ -42,7 +43,21 @@ class KernelFunction(Generic[P, R]):
         self.name = f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}"
         self.symbol = re.sub(r"\W", "_", self.name)
 
-    @cached_property
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs:
+            raise TypeError(f"{self.name} takes no keyword arguments")
+        result: Any = _call.call(self._entry, args)
+        return result
+
+    @cached
+    def _entry(self) -> tuple[Any, ...]:
+        """The description of the kernel that _call.c reads."""
+        *parameters, (_, result) = hints(self.py_func).items()
+        results = () if result is type(None) else tuple(leaves({"": result}))
+        types = tuple(leaves(dict(parameters))), results, fields(result) is not None
+        return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
+
+    @cached
     def digest(self) -> str:
         """A hash of all that determines the machine code: bytecode, types, constants, and the kernels that are called.
 
@@ -50,9 +65,9 @@ class KernelFunction(Generic[P, R]):
         """
         import hashlib  # noqa: PLC0415  (it takes its time to load)
 
-        reached: list[KernelFunction[..., Any]] = [self]
+        reached: list[Kernel[..., Any]] = [self]
         for kernel in reached:  # which grows meanwhile
-            called = [value for value in kernel._globals().values() if isinstance(value, KernelFunction)]
+            called = [value for value in kernel._globals().values() if isinstance(value, Kernel)]
             reached += [callee for callee in called if callee not in reached]
         return hashlib.blake2b(repr([kernel._content() for kernel in reached]).encode(), digest_size=16).hexdigest()
 
@@ -83,4 +98,36 @@ def _described(value: Any) -> Any:
         return list(value)
     if isinstance(value, (type, GenericAlias)) and (parts := fields(value)) is not None:
         return value, [_described(part) for part in parts.values()]
-    return None if isinstance(value, (KernelFunction, ModuleType, FunctionType)) else value
+    return None if isinstance(value, (Kernel, ModuleType, FunctionType)) else value
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that Python and kernels call."""
+    return Kernel(function)
+
+
+def allocating(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that Python and kernels call, and that creates arrays."""
+    return Kernel(function, allocates=True)
+
+
+def inner(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that only kernels call."""
+    return Kernel(function, is_entry=False)
+
+
+def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that only kernels call, and that creates arrays."""
+    return Kernel(function, is_entry=False, allocates=True)
+
+
+def inlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that is copied into the kernels that call it: for small ones that take large tuples."""
+    return Kernel(function, is_entry=False, is_inlined=True)
+
+
+def outlined(kernel: Kernel[P, R]) -> Kernel[P, R]:
+    """Keep the code of a kernel out of its callers: for code that seldom runs."""
+    kernel.is_inlined = False
+    kernel.py_func.__qualname__ += OUTLINED
+    return kernel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -16,15 +17,22 @@ from capfst.kernels import memory
 _BYTES, _INT, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
 
 
-def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Callable[[Any], Any]:
-    """Register the decorated function, which emits the code of calls of `function`. None: any type of array."""
+_TYPES = {int: types.intp, np.uint64: types.uint64, type(None): types.void}
+"""numba's types of annotations other than arrays."""
+
+
+def _lowered(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Register the decorated function, which emits the code of calls of `function`, a function of memory.py."""
+    *arguments, result = map(_TYPES.get, get_type_hints(function).values())
+
+    def types_of(*given: Any) -> Any:
+        return (result or given[0])(*(wanted or own for wanted, own in zip(arguments, given, strict=True)))
 
     def register(code: Any) -> Any:
-        def types_of(*given: Any) -> Any:
-            return result(*(wanted or own for wanted, own in zip(arguments, given, strict=True)))
-
         def implementation(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return code(context, builder, signature.args, *values) or context.get_dummy_value()
+            typed = zip(signature.args, values, strict=True)
+            given = [_Items(context, builder, *each) if isinstance(each[0], types.Array) else each[1] for each in typed]
+            return code(builder, *given) or context.get_dummy_value()
 
         types_of.pysig = inspect.signature(function)  # type: ignore[attr-defined]  # numba reads it
         type_callable(function)(lambda context: types_of)
@@ -34,49 +42,50 @@ def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Call
     return register
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Return the address of an item of a contiguous array; the index counts through all dimensions."""
-    data = context.make_array(array_type)(context, builder, array).data
-    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))  # a record's pointer is one of bytes
-    return cgutils.pointer_add(builder, data, builder.mul(index, _INT64(size)), return_type=_BYTES)
+class _Items:
+    """A contiguous array. A call gives the address of an item; the index counts through all dimensions."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        self.array, self.builder = context.make_array(kind)(context, builder, value), builder
+        self.size = _INT64(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+
+    def __call__(self, index: Any) -> Any:  # a record's pointer is one of bytes
+        offset = self.builder.mul(index, self.size)
+        return cgutils.pointer_add(self.builder, self.array.data, offset, return_type=_BYTES)
 
 
-@_lowered(memory.prefetch, types.void, None, types.intp)
-def _prefetch(context: Any, builder: Any, args: Any, array: Any, index: Any) -> None:
+@_lowered(memory.prefetch)
+def _prefetch(builder: Any, array: Any, index: Any) -> None:
     kind = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT])
     function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], kind)
     to_read, keep_close, data = _INT(0), _INT(3), _INT(1)
-    builder.call(function, [_pointer(context, builder, args[0], array, index), to_read, keep_close, data])
+    builder.call(function, [array(index), to_read, keep_close, data])
 
 
-@_lowered(memory.get_eight, types.uint64, None, types.intp)
-def _get_eight(context: Any, builder: Any, args: Any, array: Any, index: Any) -> Any:
-    pointer = _pointer(context, builder, args[0], array, index)
-    return builder.load(builder.bitcast(pointer, _INT64.as_pointer()), align=1)
+@_lowered(memory.get_eight)
+def _get_eight(builder: Any, array: Any, index: Any) -> Any:
+    return _vector(builder, _INT64, array(index))
 
 
-@_lowered(memory.put_eight, types.void, None, types.intp, types.uint64)
-def _put_eight(context: Any, builder: Any, args: Any, array: Any, index: Any, value: Any) -> None:
-    pointer = _pointer(context, builder, args[0], array, index)
-    builder.store(value, builder.bitcast(pointer, _INT64.as_pointer()), align=1)
+@_lowered(memory.put_eight)
+def _put_eight(builder: Any, array: Any, index: Any, value: Any) -> None:
+    _put_vector(builder, value, array(index))
 
 
-@_lowered(memory.count_ones, types.int64, types.int64)
-def _count_ones(context: Any, builder: Any, args: Any, value: Any) -> Any:
+@_lowered(memory.count_ones)
+def _count_ones(builder: Any, value: Any) -> Any:
     return builder.ctpop(value)
 
 
-@_lowered(memory.copy_bytes, types.void, None, types.intp, types.intp, None, types.intp)
-def _copy(context: Any, builder: Any, args: Any, source: Any, begin: Any, size: Any, target: Any, at: Any) -> None:
-    to, start = _pointer(context, builder, args[3], target, at), _pointer(context, builder, args[0], source, begin)
-    cgutils.raw_memmove(builder, to, start, size, 1)
+@_lowered(memory.copy_bytes)
+def _copy(builder: Any, source: Any, begin: Any, size: Any, target: Any, at: Any) -> None:
+    cgutils.raw_memmove(builder, target(at), source(begin), size, 1)
 
 
-@_lowered(memory.part, lambda *given: given[0](*given), None, types.intp, types.intp)
-def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: Any) -> Any:
-    result = context.make_array(args[0])(context, builder, array)
-    data = _pointer(context, builder, args[0], array, begin)
-    result.data, result.nitems = builder.bitcast(data, result.data.type), size
+@_lowered(memory.part)
+def _part(builder: Any, array: Any, begin: Any, size: Any) -> Any:
+    begun, result = array(begin), array.array
+    result.data, result.nitems = builder.bitcast(begun, result.data.type), size
     result.shape = cgutils.pack_array(builder, [size])
     return result._getvalue()
 
@@ -129,27 +138,27 @@ def _byte_products(builder: Any, left: Any, right: Any) -> Any:
     return builder.trunc(_call(builder, "smax", total, _all(-32768, _PRODUCTS)), _SHORTS)
 
 
-def _load_wide(context: Any, builder: Any, array_type: Any, array: Any, begin: Any) -> Any:
-    return builder.sext(_vector(builder, _HALVES, _pointer(context, builder, array_type, array, begin)), _SHORTS)
+def _load_wide(builder: Any, array: Any, begin: Any) -> Any:
+    return builder.sext(_vector(builder, _HALVES, array(begin)), _SHORTS)
 
 
-@_lowered(memory.widen, types.void, None, types.intp, None, types.intp)
-def _widen(context: Any, builder: Any, args: Any, source: Any, begin: Any, target: Any, position: Any) -> None:
-    wide = _load_wide(context, builder, args[0], source, begin)
-    _put_vector(builder, wide, _pointer(context, builder, args[2], target, position))
+@_lowered(memory.widen)
+def _widen(builder: Any, source: Any, begin: Any, target: Any, position: Any) -> None:
+    _put_vector(builder, _load_wide(builder, source, begin), target(position))
 
 
-@_lowered(memory.add_wide, types.void, None, types.intp, types.int16, None)
-def _add_wide(context: Any, builder: Any, args: Any, source: Any, begin: Any, factor: Any, target: Any) -> None:
-    place = _pointer(context, builder, args[3], target, _INT64(0))
-    product = builder.mul(_repeated(builder, factor, _SHORTS), _load_wide(context, builder, args[0], source, begin))
+@_lowered(memory.add_wide)
+def _add_wide(builder: Any, source: Any, begin: Any, factor: Any, target: Any) -> None:
+    place = target(_INT64(0))
+    product = builder.mul(
+        _repeated(builder, builder.trunc(factor, ir.IntType(16)), _SHORTS), _load_wide(builder, source, begin)
+    )
     _put_vector(builder, builder.add(_vector(builder, _SHORTS, place), product), place)
 
 
-@_lowered(memory.multiply_shorts, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
+@_lowered(memory.multiply_shorts)
 def _multiply_shorts(
-    context: Any, builder: Any, args: Any,
-    left: Any, row: Any, stride: Any, right: Any, begin: Any, pairs: Any, sums: Any,
+    builder: Any, left: Any, row: Any, stride: Any, right: Any, begin: Any, pairs: Any, sums: Any,
 ) -> None:  # fmt: skip
     halves = memory.SHORT_COLUMNS // 8
     totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS * halves)]
@@ -158,12 +167,9 @@ def _multiply_shorts(
     rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
     with cgutils.for_range(builder, pairs, intp=_INT64) as loop:
         at = builder.add(begin, builder.mul(loop.index, _INT64(2 * memory.SHORT_COLUMNS)))
-        columns = []
-        for half in range(halves):
-            index = builder.add(at, _INT64(16 * half))
-            columns.append(_vector(builder, _SHORTS, _pointer(context, builder, args[3], right, index)))
+        columns = [_vector(builder, _SHORTS, right(builder.add(at, _INT64(16 * half)))) for half in range(halves)]
         for k, first in enumerate(rows):
-            item = _pointer(context, builder, args[0], left, builder.add(first, builder.mul(loop.index, _INT64(2))))
+            item = left(builder.add(first, builder.mul(loop.index, _INT64(2))))
             pair = builder.load(builder.bitcast(item, _INT.as_pointer()), align=2)
             repeated = builder.bitcast(_repeated(builder, pair, _SUMS), _SHORTS)
             for half, column in enumerate(columns):
@@ -171,13 +177,12 @@ def _multiply_shorts(
                 products = builder.mul(builder.sext(repeated, _PRODUCTS), builder.sext(column, _PRODUCTS))
                 builder.store(builder.add(builder.load(total), builder.add(*_every_other(builder, products))), total)
     for k, total in enumerate(totals):
-        _put_vector(builder, builder.load(total), _pointer(context, builder, args[6], sums, _INT64(8 * k)))
+        _put_vector(builder, builder.load(total), sums(_INT64(8 * k)))
 
 
-@_lowered(memory.multiply_tile, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
+@_lowered(memory.multiply_tile)
 def _multiply_tile(
-    context: Any, builder: Any, args: Any,
-    left: Any, row: Any, stride: Any, right: Any, begin: Any, size: Any, sums: Any,
+    builder: Any, left: Any, row: Any, stride: Any, right: Any, begin: Any, size: Any, sums: Any,
 ) -> None:  # fmt: skip
     totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS)]
     for total in totals:
@@ -186,59 +191,48 @@ def _multiply_tile(
     with cgutils.for_range_slice(builder, _INT64(0), size, _INT64(memory.TILE_INPUTS), _INT64) as (at, _):
         first = builder.add(begin, builder.mul(at, _INT64(memory.TILE_COLUMNS)))
         columns = [
-            _vector(builder, _BYTES32, _pointer(context, builder, args[3], right, builder.add(first, _INT64(32 * k))))
+            _vector(builder, _BYTES32, right(builder.add(first, _INT64(32 * k))))
             for k in range(memory.TILE_INPUTS // 4)
         ]
         for start, total in zip(rows, totals, strict=True):
             short = None  # four products of at most 2 · 127 · 31 fit in 16 bits
             for k, column in enumerate(columns):
                 index = builder.add(builder.add(start, at), _INT64(4 * k))
-                four = builder.bitcast(_pointer(context, builder, args[0], left, index), _INT.as_pointer())
+                four = builder.bitcast(left(index), _INT.as_pointer())
                 repeated = builder.bitcast(_repeated(builder, builder.load(four, align=1), _SUMS), _BYTES32)
                 products = _byte_products(builder, repeated, column)
                 short = builder.add(short, products) if short else products
             even, odd = _every_other(builder, builder.sext(short, _PRODUCTS))
             builder.store(builder.add(builder.load(total), builder.add(even, odd)), total)
     for k, total in enumerate(totals):
-        _put_vector(builder, builder.load(total), _pointer(context, builder, args[6], sums, _INT64(8 * k)))
+        _put_vector(builder, builder.load(total), sums(_INT64(8 * k)))
 
 
 _REALS = ir.VectorType(ir.FloatType(), 8)
 
 
-@_lowered(memory.round_tile, types.void, None, None, None, types.intp, types.intp, None, types.intp, types.intp)
+@_lowered(memory.round_tile)
 def _round_tile(
-    context: Any, builder: Any, args: Any,
-    sums: Any, units: Any, bias: Any, column: Any, least: Any, result: Any, to: Any, stride: Any,
+    builder: Any, sums: Any, units: Any, bias: Any, column: Any, least: Any, result: Any, to: Any, stride: Any,
 ) -> None:  # fmt: skip
-    unit, of_bias = (
-        _vector(builder, _REALS, _pointer(context, builder, kind, array, column))
-        for kind, array in ((args[1], units), (args[2], bias))
-    )
+    unit, of_bias = (_vector(builder, _REALS, array(column)) for array in (units, bias))
     floor = _repeated(builder, builder.trunc(least, _INT), _SUMS)
     nearest = builder.module.declare_intrinsic("llvm.rint.v8f32", (), ir.FunctionType(_REALS, [_REALS]))
     for k in range(memory.TILE_ROWS):
-        total = _vector(builder, _SUMS, _pointer(context, builder, args[0], sums, _INT64(8 * k)))
+        total = _vector(builder, _SUMS, sums(_INT64(8 * k)))
         real = builder.fadd(builder.fmul(builder.sitofp(total, _REALS), unit), of_bias)
         number = builder.fptosi(builder.call(nearest, [real]), _SUMS)
         number = _call(builder, "smin", _call(builder, "smax", number, floor), _all(127, _SUMS))
-        place = _pointer(context, builder, args[5], result, builder.add(to, builder.mul(stride, _INT64(k))))
+        place = result(builder.add(to, builder.mul(stride, _INT64(k))))
         _put_vector(builder, builder.trunc(number, ir.VectorType(ir.IntType(8), 8)), place)
 
 
-@_lowered(
-    memory.multiply_reals, types.void,
-    None, types.intp, types.intp, types.intp, None, types.intp, types.intp, types.intp, None,
-)  # fmt: skip
+@_lowered(memory.multiply_reals)
 def _multiply_reals(
-    context: Any, builder: Any, args: Any,
-    left: Any, first: Any, row: Any, step: Any, right: Any, begin: Any, width: Any, n: Any, sums: Any,
+    builder: Any, left: Any, first: Any, row: Any, step: Any, right: Any, begin: Any, width: Any, n: Any, sums: Any,
 ) -> None:  # fmt: skip
     halves = memory.REAL_COLUMNS // 8
-    targets = [
-        builder.bitcast(_pointer(context, builder, args[8], sums, _INT64(8 * k)), _REALS.as_pointer())
-        for k in range(memory.TILE_ROWS * halves)
-    ]
+    targets = [builder.bitcast(sums(_INT64(8 * k)), _REALS.as_pointer()) for k in range(memory.TILE_ROWS * halves)]
     totals = [cgutils.alloca_once_value(builder, ir.Constant(_REALS, None)) for _ in targets]
     for total, target in zip(totals, targets, strict=True):
         builder.store(builder.load(target, align=4), total)
@@ -248,10 +242,10 @@ def _multiply_reals(
         at = builder.add(begin, builder.mul(loop.index, width))
         columns = []
         for half in range(halves):
-            item = _pointer(context, builder, args[4], right, builder.add(at, _INT64(8 * half)))
+            item = right(builder.add(at, _INT64(8 * half)))
             columns.append(builder.load(builder.bitcast(item, _REALS.as_pointer()), align=4))
         for k, start in enumerate(rows):
-            item = _pointer(context, builder, args[0], left, builder.add(start, builder.mul(loop.index, step)))
+            item = left(builder.add(start, builder.mul(loop.index, step)))
             real = builder.load(builder.bitcast(item, ir.FloatType().as_pointer()), align=4)
             one = builder.insert_element(ir.Constant(_REALS, ir.Undefined), real, _INT(0))
             repeated = builder.shuffle_vector(one, ir.Constant(_REALS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
@@ -262,30 +256,26 @@ def _multiply_reals(
         builder.store(builder.load(total), target, align=4)
 
 
-@_lowered(
-    memory.add_rows, types.void,
-    None, None, types.intp, types.intp, types.intp, types.intp, types.intp, None, types.intp,
-)  # fmt: skip
+@_lowered(memory.add_rows)
 def _add_rows(
-    context: Any, builder: Any, args: Any,
-    table: Any, rows: Any, at: Any, n: Any, first: Any, stride: Any, size: Any, sums: Any, to: Any,
+    builder: Any, table: Any, rows: Any, at: Any, n: Any, first: Any, stride: Any, size: Any, sums: Any, to: Any,
 ) -> None:  # fmt: skip
-    width = cgutils.unpack_tuple(builder, context.make_array(args[0])(context, builder, table).shape)[1]
+    width = cgutils.unpack_tuple(builder, table.array.shape)[1]
     totals = [(cgutils.alloca_once(builder, _BYTES32), _INT64(k)) for k in range(0, memory.ADDED, 32)]
     with cgutils.for_range_slice(builder, _INT64(0), size, _INT64(memory.ADDED), _INT64) as (column, _):
         for total, _ in totals:
             builder.store(ir.Constant(_BYTES32, None), total)
         begin = builder.add(first, column)
         with cgutils.for_range(builder, n, intp=_INT64) as loop:
-            number = _pointer(context, builder, args[1], rows, builder.add(at, loop.index))
+            number = rows(builder.add(at, loop.index))
             row = builder.sext(builder.load(builder.bitcast(number, _INT.as_pointer())), _INT64)
             index = builder.add(builder.mul(row, width), builder.add(begin, builder.mul(loop.index, stride)))
             for total, k in totals:
-                item = _vector(builder, _BYTES32, _pointer(context, builder, args[0], table, builder.add(index, k)))
+                item = _vector(builder, _BYTES32, table(builder.add(index, k)))
                 builder.store(_call(builder, "sadd.sat", builder.load(total), item), total)
         for total, k in totals:
             index = builder.add(builder.add(to, column), k)
-            _put_vector(builder, builder.load(total), _pointer(context, builder, args[7], sums, index))
+            _put_vector(builder, builder.load(total), sums(index))
 
 
 def _high_products(builder: Any, left: Any, right: Any) -> Any:
@@ -294,14 +284,12 @@ def _high_products(builder: Any, left: Any, right: Any) -> Any:
     return builder.trunc(builder.lshr(products, _all(16, _PRODUCTS)), _SHORTS)
 
 
-@_lowered(memory.read_gates, types.void, None, types.intp, types.intp, types.intp, None, None, types.intp)
-def _read_gates(
-    context: Any, builder: Any, args: Any, gates: Any, at: Any, units: Any, keeps: Any, states: Any, h: Any, to: Any
-) -> None:
+@_lowered(memory.read_gates)
+def _read_gates(builder: Any, gates: Any, at: Any, units: Any, keeps: Any, states: Any, h: Any, to: Any) -> None:
     mask = _repeated(builder, builder.trunc(keeps, ir.IntType(16)), _SHORTS)
 
     def q(index: Any) -> Any:
-        x = builder.sext(_vector(builder, _HALVES, _pointer(context, builder, args[0], gates, index)), _SHORTS)
+        x = builder.sext(_vector(builder, _HALVES, gates(index)), _SHORTS)
         x = builder.shl(_call(builder, "smin", _call(builder, "smax", x, _all(-63)), _all(63)), _all(9))
         absolute = _call(builder, "smax", x, builder.sub(_all(0), x))
         return builder.sub(x, _high_products(builder, x, absolute))
@@ -309,19 +297,17 @@ def _read_gates(
     with cgutils.for_range_slice(builder, _INT64(0), units, _INT64(memory.LANES), _INT64) as (unit, _):
         index = builder.add(at, builder.mul(unit, _INT64(2)))
         f, c = _call(builder, "sadd.sat", q(index), _all(1 << 14)), q(builder.add(index, _INT64(memory.LANES)))
-        place = _pointer(context, builder, args[4], states, unit)
+        place = states(unit)
         difference = _call(builder, "ssub.sat", builder.and_(_vector(builder, _SHORTS, place), mask), c)
         moved = builder.shl(_high_products(builder, f, difference), _all(1))
         state = builder.add(builder.add(c, moved), _all(1))
         _put_vector(builder, state, place)
         shown = builder.lshr(builder.add(state, _all((1 << 14) + (1 << 8))), _all(9))
-        _put_vector(
-            builder, builder.trunc(shown, _HALVES), _pointer(context, builder, args[5], h, builder.add(to, unit))
-        )
+        _put_vector(builder, builder.trunc(shown, _HALVES), h(builder.add(to, unit)))
 
 
-@_lowered(memory.fence, types.void)
-def _fence(context: Any, builder: Any, args: Any) -> None:
+@_lowered(memory.fence)
+def _fence(builder: Any) -> None:
     builder.fence("acq_rel")
 
 

@@ -21,14 +21,14 @@ from capfst.forks import loading
 from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
 
 if TYPE_CHECKING:
-    from capfst.kernels.function import KernelFunction
+    from capfst.kernels.function import Kernel
 
 _PACKAGE = FOLDER.parents[1]
 _IS_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").exists()
 _lock = threading.Lock()
 
 
-def addresses(kernel: KernelFunction[..., Any]) -> tuple[int, int]:
+def addresses(kernel: Kernel[..., Any]) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that frees the arrays it returns."""
     with loading(), _lock:
         library, built = _built()
@@ -44,7 +44,7 @@ def _address(functions: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(functions[name], ctypes.c_void_p).value or 0
 
 
-def _has_changed(kernel: KernelFunction[..., Any], built: float) -> bool:
+def _has_changed(kernel: Kernel[..., Any], built: float) -> bool:
     """Return whether a kernel, or one that it calls, may have been edited since the library was built."""
     modules = [name for name in list(sys.modules) if name.startswith("capfst.")]  # with all that the kernel calls
     return any(_is_newer(name, built) for name in modules) and _digests().get(kernel.name) != kernel.digest
@@ -83,7 +83,7 @@ def _load(path: Path) -> ctypes.CDLL:
         raise CapfstError(f"the compiled kernels cannot be loaded: {error}. Install capfst again.") from error
 
 
-def _compiled(kernel: KernelFunction[..., Any]) -> ctypes.CDLL:
+def _compiled(kernel: Kernel[..., Any]) -> ctypes.CDLL:
     """Load a library of one kernel, compiling it unless that was done before."""
     if not _IS_CHECKOUT:
         raise CapfstError(f"{kernel.name} is not in the library. Use a checkout of capfst, which can compile it.")

@@ -15,7 +15,7 @@ import pytest
 
 import capfst
 from capfst.kernels import build
-from capfst.kernels.function import KernelFunction
+from capfst.kernels.function import Kernel
 
 PACKAGE = Path(capfst.__file__).parent
 SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -61,20 +61,20 @@ def value(node: ast.AST, names: dict[str, Any]) -> Any:
     return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def calls(node: ast.AST, names: dict[str, Any], is_top: bool = True) -> Iterator[tuple[int, KernelFunction]]:
+def calls(node: ast.AST, names: dict[str, Any], is_top: bool = True) -> Iterator[tuple[int, Kernel]]:
     """Yield the line and the kernel of each mention of a kernel in Python code, given the names that it sees."""
     if isinstance(node, SCOPES):
         hidden = own(node)
         names = {name: known for name, known in names.items() if name not in hidden} | imports(node)
-    if isinstance(found := value(node, names), KernelFunction):
+    if isinstance(found := value(node, names), Kernel):
         yield node.lineno, found
     for child in ast.iter_child_nodes(node):
-        is_kernel = is_top and isinstance(child, ast.FunctionDef) and isinstance(names.get(child.name), KernelFunction)
+        is_kernel = is_top and isinstance(child, ast.FunctionDef) and isinstance(names.get(child.name), Kernel)
         if not is_kernel:
             yield from calls(child, names, is_top=False)
 
 
-def calls_in(text: str, defined: dict[str, Any]) -> list[tuple[int, KernelFunction]]:
+def calls_in(text: str, defined: dict[str, Any]) -> list[tuple[int, Kernel]]:
     """Return the mentions of kernels in the Python code of a module, which defines these names."""
     tree = ast.parse(text)
     return list(calls(tree, imports(tree) | defined))
