@@ -14,7 +14,7 @@ from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, U8Array, i64
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_first, mark_prefixes, mark_small_first, opens
-from capfst.text.tokenizer import NEWLINE
+from capfst.text.tokenizer import NEWLINE, Tokens
 from capfst.text.unicode import decode
 
 _NONE = np.empty(0, np.bool_)
@@ -30,7 +30,7 @@ def small_words(
     small_first, languages = np.zeros(n, np.bool_), np.zeros(n, np.uint8) if languages is None else languages
     for number, small_words in enumerate(language.small_first):
         if small_words.size:
-            mark_small_first(buf, *words[:3], languages, number, small_words, small_first)
+            mark_small_first(buf, Tokens(*words[:3]), languages, number, small_words, small_first)
     return small_first
 
 
@@ -49,7 +49,7 @@ def first_words(
         _mark_spaced_first(buf, words, begins, first)
     else:
         small_first = small_words(buf, words, language, languages)
-        mark_first(buf, words.starts, words.ends, words.token_types, small_first, begins, first)
+        mark_first(buf, Tokens(*words[:3]), small_first, begins, first)
     return first
 
 
@@ -92,5 +92,5 @@ def openings(
         _mark_spaced_openings(buf, words, passes)
     else:
         small_first = small_words(buf, words, language, languages)
-        mark_prefixes(buf, words.starts, words.ends, words.token_types, small_first, passes)
+        mark_prefixes(buf, Tokens(*words[:3]), small_first, passes)
     return passes

@@ -192,7 +192,7 @@ class Interner:
         tokens, keys = read_tokens(buf, pretokenized, self.info, self.clitics, self._tokens)
         begins = np.zeros(keys.size, np.bool_)
         if not pretokenized:
-            mark_capitalized(buf, *tokens, self.info, begins)
+            mark_capitalized(buf, tokens, self.info, begins)
         return self._intern(buf, tokens, begins, pretokenized)
 
     def add(self, word: bytes) -> int:

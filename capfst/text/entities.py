@@ -19,7 +19,7 @@ import numpy as np
 from capfst.kernels import inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.system.binary_search import lower_bound
-from capfst.text.unicode import CLASS, SPACE, is_alphanumeric, is_digit, is_hex
+from capfst.text.unicode import CLASS, INFO, SPACE, is_alphanumeric, is_digit, is_hex
 
 _AMP, _SEMICOLON, _HASH, _SPACE, _X = (ord(c) for c in "&;# x")
 _NO_BREAK, _UNDEFINED = 0xA0, 0xFFFD
@@ -35,6 +35,7 @@ class Names(NamedTuple):
     small: U32Array  # the character of each
     capital: U32Array  # the character of the name that begins with a capital
     windows: U32Array  # [32]: those that browsers read for &#128; to &#159;
+    info: U8Array  # INFO of unicode.py
 
 
 @cache
@@ -53,12 +54,9 @@ def names() -> Names:
         if name[0].isupper() and chr(code).lower() == chr(of_small):
             found[key] = of_small, code
     keys = sorted((int.from_bytes(name, "big"), *codes) for name, codes in found.items())
-    columns = zip(*keys, strict=True)
+    key, small, capital = np.array(keys).T
     windows = [ord(bytes([code]).decode("cp1252", "replace")) for code in range(128, 160)]
-    of_columns = [
-        np.array(column, type_) for column, type_ in zip(columns, (np.int64, np.uint32, np.uint32), strict=True)
-    ]
-    return Names(of_columns[0], of_columns[1], of_columns[2], np.array(windows, np.uint32))
+    return Names(key.copy(), small.astype(np.uint32), capital.astype(np.uint32), np.array(windows, np.uint32), INFO)
 
 
 @inner
@@ -91,7 +89,7 @@ def _name_end(buf: U8Array, i: i64, names: Names) -> tuple[i64, i64]:
 
 
 @inner
-def _character(buf: U8Array, i: i64, names: Names, info: U8Array) -> tuple[i64, i64]:
+def _character(buf: U8Array, i: i64, names: Names) -> tuple[i64, i64]:
     """Return the offset after the entity whose name or number begins at buf[i], after its `&`, and its character; −1 if
     none begins there."""
     if i < buf.size and buf[i] == _HASH:
@@ -102,20 +100,20 @@ def _character(buf: U8Array, i: i64, names: Names, info: U8Array) -> tuple[i64, 
         end, code = _name_end(buf, i, names)
     if code < 0 or end == buf.size or buf[end] != _SEMICOLON or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return i, -1
-    if code < 128 and info[code] & CLASS == SPACE:
+    if code < 128 and names.info[code] & CLASS == SPACE:
         return end + 1, _NO_BREAK
-    is_part = code < 128 and (code == _SEMICOLON or is_alphanumeric(info[code] & CLASS))
+    is_part = code < 128 and (code == _SEMICOLON or is_alphanumeric(names.info[code] & CLASS))
     if is_part or code < _SPACE or code == 127 or code == _UNDEFINED:
         return i, -1
     return end + 1, code
 
 
 @inner
-def character(buf: U8Array, i: i64, names: Names, info: U8Array) -> tuple[i64, i64]:
+def character(buf: U8Array, i: i64, names: Names) -> tuple[i64, i64]:
     """Return the offset after the entity at buf[i], which is `&`, and its character; −1 if it is none."""
-    end, code = _character(buf, i + 1, names, info)
+    end, code = _character(buf, i + 1, names)
     while code == _AMP:
-        inner_end, inner_code = _character(buf, end, names, info)
+        inner_end, inner_code = _character(buf, end, names)
         if inner_code < 0:
             break
         end, code = inner_end, inner_code

@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import copy_bytes, get_eight, inner, kernel
-from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
+from capfst.kernels.types import I64Array, U8Array, i64, u64
 from capfst.system.sparse import sparse
-from capfst.text.entities import Names, character, names
+from capfst.text.entities import character
 from capfst.text.inclusive import Endings, inclusive_end
 from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
+from capfst.text.strings import is_same
 from capfst.text.unicode import (
     CLASS,
     GROWTH,
     INFO,
     SPACE,
-    TO_LOWER,
     Lowering,
     ascii_set,
     decode,
@@ -85,10 +85,7 @@ def _read(
     buf: U8Array,
     keeps_entities: bool,
     keeps_spaces: bool,
-    table: Names,
     endings: Endings,
-    to_lower: U32Array,
-    info: U8Array,
     out: U8Array,
     starts: I64Array,
     ends: I64Array,
@@ -108,15 +105,12 @@ def _read(
             copied = i
         end, code = i64(-1), i64(-1)
         if buf[i] == _AMP:
-            end, code = character(buf, i, table, info)
+            end, code = character(buf, i, endings.names)
             is_part = code == _HASH and i > 0 and (buf[i - 1] if n == 0 else out[j - 1]) == _AMP  # of a number
-            if code < 0 or is_part or (keeps_spaces and info[code] & CLASS == SPACE):
+            if code < 0 or is_part or (keeps_spaces and endings.names.info[code] & CLASS == SPACE):
                 end, code = i64(-1), i64(-1)
         if not keeps_entities and (buf[i] != _AMP or code >= 0):
-            if n == 0:
-                ending = inclusive_end(buf, i, buf, i, endings, table, to_lower, info)
-            else:
-                ending = inclusive_end(out, j, buf, i, endings, table, to_lower, info)
+            ending = inclusive_end(buf, i, buf, i, endings) if n == 0 else inclusive_end(out, j, buf, i, endings)
             if ending > 0:
                 end, code = ending, i64(-1)
         if end < 0:
@@ -148,21 +142,40 @@ def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
     return i
 
 
-@inner
-def _differ(one: U8Array, size: i64, other: U8Array, other_size: i64) -> bool:
-    same = size == other_size
-    for i in range(size if same else 0):
-        same = same and one[i] == other[i]
-    return not same
+AS_GIVEN, LOWER, AS_BEFORE = range(3)
+"""How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
+
+
+class Text(NamedTuple):
+    """A text as it is meant."""
+
+    buf: U8Array
+    given: U8Array  # with its entities, and with the endings of inclusive forms
+    starts: I64Array  # [n]: offsets in `buf` of the characters that stand for entities, and where endings were
+    ends: I64Array  # [n]: the offsets after them; of endings, the same
+    sizes: I64Array  # [n]: of the entities and endings
+
+    def offsets(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the offsets in `given` of offsets of characters in `buf`. Endings are at the end of their words."""
+        if not self.starts.size:
+            return offsets
+        longer = np.append(0, np.cumsum(self.sizes - (self.ends - self.starts)))
+        return offsets + longer[np.searchsorted(self.ends, offsets, "right")]
+
+    def written(self, recased: U8Array, language: Language, endings: npt.NDArray[np.uint8]) -> memoryview:
+        """Return `buf` in other case with what was given. language: of the model. endings: uint8[n], AS_GIVEN, LOWER or
+        AS_BEFORE for each ending."""
+        size = self.given.size
+        lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
+        expected = sparse(GROWTH * size, np.uint8)
+        out = sparse(recased.size + GROWTH * size, np.uint8)
+        n = _write(self, recased, endings, INFO, language.lowering, language.casing, lowered, expected, out)
+        return out[:n].data
 
 
 @kernel
 def _write(
-    given: U8Array,
-    text: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    sizes: I64Array,
+    meant: Text,
     recased: U8Array,
     endings: U8Array,
     info: U8Array,
@@ -172,12 +185,13 @@ def _write(
     expected: U8Array,
     out: U8Array,
 ) -> i64:
-    """Write `recased`, which is `text` in other case, to `out`, with what `given` has besides. Return the size.
+    """Write `recased`, which is `meant.buf` in other case, to `out`, with what was given besides. Return the size.
 
     White space stays, so both texts have the same runs of other characters. A run that differs from `given` is written
     as it was given if the characters of both do not correspond, or its lowercase would change (a sigma before an
     entity). endings: as in `Text.written`. casing: the lowering of case alone. lowered, expected: working memory.
     """
+    text, given, starts, ends, sizes = meant
     i, j, g, o, k = 0, 0, 0, 0, 0  # offsets in text, recased, given and out; the next entity or ending
     is_blank = False
     while i < text.size:
@@ -213,45 +227,11 @@ def _write(
             i, j = after, j_after
         size = lower_into(out, written, o, written, o, lowered, 0, info, lowering)
         wanted = lower_into(given, begin, g, begin, g, expected, 0, info, lowering)
-        if j != j_end or _differ(lowered, size, expected, wanted):
+        if j != j_end or not is_same(lowered, 0, size, expected, 0, wanted):
             copy_bytes(given, begin, g - begin, out, written)
             o = written + g - begin
         j = j_end
     return o
-
-
-AS_GIVEN, LOWER, AS_BEFORE = range(3)
-"""How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
-
-
-class Text(NamedTuple):
-    """A text as it is meant."""
-
-    buf: U8Array
-    given: U8Array  # with its entities, and with the endings of inclusive forms
-    starts: I64Array  # [n]: offsets in `buf` of the characters that stand for entities, and where endings were
-    ends: I64Array  # [n]: the offsets after them; of endings, the same
-    sizes: I64Array  # [n]: of the entities and endings
-
-    def offsets(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the offsets in `given` of offsets of characters in `buf`. Endings are at the end of their words."""
-        if not self.starts.size:
-            return offsets
-        longer = np.append(0, np.cumsum(self.sizes - (self.ends - self.starts)))
-        return offsets + longer[np.searchsorted(self.ends, offsets, "right")]
-
-    def written(self, recased: U8Array, language: Language, endings: npt.NDArray[np.uint8]) -> memoryview:
-        """Return `buf` in other case with what was given. language: of the model. endings: uint8[n], AS_GIVEN, LOWER or
-        AS_BEFORE for each ending."""
-        size = self.given.size
-        lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
-        expected = sparse(GROWTH * size, np.uint8)
-        out = sparse(recased.size + GROWTH * size, np.uint8)
-        n = _write(
-            self.given, self.buf, self.starts, self.ends, self.sizes, recased, endings, INFO, language.lowering,
-            language.casing, lowered, expected, out,
-        )  # fmt: skip
-        return out[:n].data
 
 
 _NONE = np.empty(0, np.int64)
@@ -269,7 +249,7 @@ def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces:
     most = buf.size // _SHORTEST
     out = sparse(buf.size, np.uint8)
     starts, ends, sizes = (sparse(most, np.int64) for _ in range(3))
-    size, n = _read(buf, keeps_entities, keeps_spaces, names(), forms(), TO_LOWER, INFO, out, starts, ends, sizes)
+    size, n = _read(buf, keeps_entities, keeps_spaces, forms(), out, starts, ends, sizes)
     return Text(out[:size], buf, starts[:n], ends[:n], sizes[:n]) if n else Text(buf, buf, _NONE, _NONE, _NONE)
 
 

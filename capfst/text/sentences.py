@@ -9,8 +9,8 @@ abbreviations also end in a period, and a straight quote may open the next sente
 from __future__ import annotations
 
 from capfst.kernels import inner, kernel, outlined
-from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Array, i64, u8, u64
-from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD
+from capfst.kernels.types import BoolArray, U8Array, U64Array, i64, u8, u64
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, Tokens
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
 QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
@@ -53,18 +53,12 @@ def opens(code: i64) -> bool:
 
 @kernel
 def mark_small_first(
-    buf: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    token_types: U8Array,
-    languages: U8Array,
-    language: i64,
-    words: U64Array,
-    small_first: BoolArray,
+    buf: U8Array, tokens: Tokens, languages: U8Array, language: i64, words: U64Array, small_first: BoolArray
 ) -> None:
     """Mark in small_first, bool[n], the tokens of this language that are one of the words after an apostrophe that stay
     small at the start of a sentence ('s, 't), each as the lowest bytes of an integer. The apostrophe may be a token of
     its own; a quote that closes after the word makes it another ('t'). languages: of each token."""
+    starts, ends, token_types = tokens
     for i in range(starts.size):
         start = starts[i]
         if token_types[i] != WORD or languages[i] != language:
@@ -92,9 +86,7 @@ def _is_apostrophe(code: i64) -> bool:
 
 
 @inner
-def prefix_end(
-    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, small_first: BoolArray, i: i64
-) -> i64:
+def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> i64:
     """Return the token after the prefix of a sentence that begins with token i; i if that is its first word, or ends
     the search for it.
 
@@ -102,20 +94,20 @@ def prefix_end(
     letter may be the first of a sentence too; the number or letter of an item with the mark after it (1. a) iv)); a
     time (00:01:02,000); a label of one word or two (john:), likewise; and a word that stays small ('s).
     """
-    size = starts.size
+    starts, ends, token_types = tokens
     start, end = starts[i], ends[i]
     if small_first.size > 0 and small_first[i]:
         return i + 1
     if token_types[i] == MARKS:
         if not opens(decode(buf, start, end)[0]):
             return i
-        after = _remark_end(buf, starts, ends, token_types, i) if end - start == 1 else i
+        after = _remark_end(buf, tokens, i) if end - start == 1 else i
         return max(i + 1, after)
     if token_types[i] == PROTECTED:  # the letter of an item, with its bracket
         return i + (buf[end - 1] == 41 and end - start < 6 and _is_item(buf, start, end - 1))
     if token_types[i] != WORD or not _is_item(buf, start, end):
-        return _label_end(buf, starts, ends, token_types, i)
-    if i + 1 < size and starts[i + 1] == end and ends[i + 1] == end + 1 and is_in(buf[end], _AFTER_NUMBER):
+        return _label_end(buf, tokens, i)
+    if i + 1 < starts.size and starts[i + 1] == end and ends[i + 1] == end + 1 and is_in(buf[end], _AFTER_NUMBER):
         is_apart = end + 1 == buf.size or buf[end + 1] <= 32
         is_number = is_in(buf[start], _NUMBERS)
         return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
@@ -138,9 +130,10 @@ def _is_item(buf: U8Array, start: i64, end: i64) -> bool:
 
 
 @inner
-def _label_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+def _label_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     """Return the token after the label that begins with token i, or i if there is none: one word or two, a colon and
     white space. What comes after it has several words: it is no address or name."""
+    starts, ends, token_types = tokens
     j = i
     while j < min(i + 2, starts.size) and token_types[j] <= COMPOUND:
         j += 1
@@ -152,9 +145,10 @@ def _label_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Ar
 
 @outlined
 @inner
-def _remark_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+def _remark_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     """Return the token after the remark in brackets that begins with the mark i, or i if there is none: of few words,
     and without the end of a sentence. Braces are a remark only around a command ({\\an8}), else a placeholder."""
+    starts, ends, token_types = tokens
     opening = buf[starts[i]]
     if not (opening == 40 or opening == 91 or opening == 123):
         return i
@@ -172,29 +166,20 @@ def _remark_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
 
 
 @kernel
-def mark_prefixes(
-    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, small_first: BoolArray, passes: BoolArray
-) -> None:
+def mark_prefixes(buf: U8Array, tokens: Tokens, small_first: BoolArray, passes: BoolArray) -> None:
     """Fill passes, bool[n]: whether the next token is the first of a sentence if this one is. small_first: as from
     `mark_small_first`, or empty."""
     passed = 0
-    for i in range(starts.size):
-        passed = max(passed, prefix_end(buf, starts, ends, token_types, small_first, i))
+    for i in range(passes.size):
+        passed = max(passed, prefix_end(buf, tokens, small_first, i))
         passes[i] = passed > i
 
 
 @kernel
-def mark_first(
-    buf: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    token_types: U8Array,
-    small_first: BoolArray,
-    begins: BoolArray,
-    first: BoolArray,
-) -> None:
+def mark_first(buf: U8Array, tokens: Tokens, small_first: BoolArray, begins: BoolArray, first: BoolArray) -> None:
     """Fill first, bool[n]: whether each of the n tokens is the first word of a sentence. begins: bool[n], whether a
     sentence begins with it, inside its line. small_first: as from `mark_small_first`, or empty."""
+    starts, ends, token_types = tokens
     at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
     for i in range(starts.size):
         at_start |= begins[i]
@@ -202,7 +187,7 @@ def mark_first(
         if token_types[i] == NEWLINE:
             at_start = True
         elif at_start and i >= passed:
-            prefix, passed = i, prefix_end(buf, starts, ends, token_types, small_first, i)
+            prefix, passed = i, prefix_end(buf, tokens, small_first, i)
             is_word = token_types[i] <= COMPOUND and not (small_first.size > 0 and small_first[i])
             first[i] = is_word and (passed == i or not _is_item(buf, starts[i], ends[i]))
             at_start = passed > i
@@ -239,8 +224,9 @@ def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) 
 
 
 @inner
-def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, may_begin: BoolArray) -> None:
+def mark_beginnings(buf: U8Array, tokens: Tokens, may_begin: BoolArray) -> None:
     """Fill may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
+    starts, ends, token_types = tokens
     ended, last_end = False, 0
     for i in range(starts.size):
         may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
@@ -257,12 +243,11 @@ def mark_of(buf: U8Array, start: i64, end: i64) -> i64:
 
 
 @kernel
-def mark_capitalized(
-    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, info: U8Array, begins: BoolArray
-) -> None:
+def mark_capitalized(buf: U8Array, tokens: Tokens, info: U8Array, begins: BoolArray) -> None:
     """Fill begins, bool[n]: whether a sentence of cased text may begin with each of the n tokens, inside its line, and
     the next word is capitalized. Of several such tokens before a word, only the first is marked."""
-    mark_beginnings(buf, starts, ends, token_types, begins)
+    starts, ends, token_types = tokens
+    mark_beginnings(buf, tokens, begins)
     i = 0
     while i < starts.size:
         first = i

@@ -96,6 +96,13 @@ class Tokens(NamedTuple):
 
 
 @inner
+def _put(tokens: Tokens, keys: U64Array, n: i64, start: i64, end: i64, token_type: i64, key: u64) -> i64:
+    """Write token n with its key (`scan`). Return n + 1."""
+    tokens.starts[n], tokens.ends[n], tokens.token_types[n], keys[n] = start, end, token_type, key
+    return n + 1
+
+
+@inner
 def _is_part(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
     """Return whether buf[i] is a hyphen, followed directly by a letter or digit."""
     return i < end and buf[i] == _HYPHEN and is_alphanumeric(class_at(buf, i + 1, end, info))
@@ -252,25 +259,17 @@ def _word_end(
 
 @outlined
 @inner
-def _address_start(buf: U8Array, word: i64, starts: I64Array, ends: I64Array, token_types: U8Array, n: i64) -> i64:
+def _address_start(buf: U8Array, word: i64, tokens: Tokens, n: i64) -> i64:
     """Return the first token of the e-mail address before whose `@` the n tokens end, with a word at `word`: words and
     single . _ % + - without space in between."""
-    while n > 0 and (
-        starts[n - 1] >= word
-        or (
-            ends[n - 1] == word
-            and (
-                token_types[n - 1] == WORD
-                or (
-                    token_types[n - 1] == MARKS
-                    and ends[n - 1] - starts[n - 1] == 1
-                    and is_in(buf[word - 1], _IN_ADDRESS)
-                )
-            )
-        )
-    ):
+    starts, ends, token_types = tokens
+    while n > 0:
+        start, size = starts[n - 1], ends[n - 1] - starts[n - 1]
+        is_sign = token_types[n - 1] == MARKS and size == 1 and is_in(buf[start], _IN_ADDRESS)
+        if start < word and not (ends[n - 1] == word and (token_types[n - 1] == WORD or is_sign)):
+            break
         n -= 1
-        word = starts[n]
+        word = start
     return n
 
 
@@ -316,28 +315,19 @@ def _name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 @outlined
 @inner
-def _add_spelled(
-    buf: U8Array,
-    i: i64,
-    token_end: i64,
-    end: i64,
-    info: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    token_types: U8Array,
-    keys: U64Array,
-    n: i64,
+def _put_spelled(
+    buf: U8Array, i: i64, token_end: i64, end: i64, info: U8Array, tokens: Tokens, keys: U64Array, n: i64
 ) -> i64:
     """Add the word with the escape of a letter buf[i:token_end] to the n tokens, as PROTECTED; return their number. The
     start of a part of a compound does not belong to it."""
+    starts, ends, token_types = tokens
     start = i
     if n > 0 and ends[n - 1] == i and (token_types[n - 1] == WORD or token_types[n - 1] == PROTECTED):
         is_part = starts[n - 1] > 0 and buf[starts[n - 1] - 1] == _HYPHEN
         if not is_part:
             n -= 1
             start = starts[n]
-    starts[n], ends[n], token_types[n], keys[n] = start, _name_end(buf, token_end, end, info), PROTECTED, 0
-    return n + 1
+    return _put(tokens, keys, n, start, _name_end(buf, token_end, end, info), PROTECTED, u64(0))
 
 
 @kernel
@@ -347,16 +337,15 @@ def scan(
     info: U8Array,
     clitics: U64Array,
     automaton: Automaton,
-    starts: I64Array,
-    ends: I64Array,
-    token_types: U8Array,
+    tokens: Tokens,
     keys: U64Array,
 ) -> i64:
-    """Fill `starts`, `ends`, `token_types` with the tokens of buf[:end]. Return their number.
+    """Fill `tokens` with those of buf[:end]. Return their number.
 
     keys: for each token of up to eight ASCII letters, and for most single marks, the bytes in lowercase as the lowest
     bits of an integer; 0 for other tokens. The arrays have at least `capacity(end)` elements.
     """
+    starts, ends, token_types = tokens
     n = 0
     i = 0
     chunk = 0  # start of the current run without white space
@@ -368,8 +357,7 @@ def scan(
             chunk = i
             continue
         if byte == _NL:
-            starts[n], ends[n], token_types[n], keys[n] = i, i + 1, NEWLINE, byte
-            n += 1
+            n = _put(tokens, keys, n, i, i + 1, NEWLINE, u64(byte))
             i += 1
             chunk = i
             continue
@@ -377,9 +365,7 @@ def scan(
         is_mark = letters_end == i and is_in(byte, _STANDS_ALONE)
         token_end = letters_end + is_mark
         if i < token_end < end and _is_apart(buf, i, token_end, is_mark, end):  # most tokens
-            starts[n], ends[n], token_types[n] = i, token_end, MARKS if is_mark else WORD
-            keys[n] = byte if is_mark else key
-            n += 1
+            n = _put(tokens, keys, n, i, token_end, MARKS if is_mark else WORD, u64(byte) if is_mark else key)
             i = token_end
             continue
         code, after = decode(buf, i, end)
@@ -390,15 +376,13 @@ def scan(
                 token_end = _word_end(buf, part, letters_end, end, info, clitics, automaton)
                 has_next = _is_part(buf, token_end, end, info)
                 n += has_next and part == i  # the compound comes before its parts
-                starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
-                n += 1
+                n = _put(tokens, keys, n, part, token_end, WORD, u64(0))
                 if not has_next:
                     break
-                starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
-                n += 1
+                n = _put(tokens, keys, n, token_end, token_end + 1, MARKS, u64(0))
                 part = letters_end = token_end + 1
             if part > i:
-                starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
+                _put(tokens, keys, first, i, token_end, COMPOUND, u64(0))
             if may_go_on(buf, i, token_end, end, automaton):
                 kind, joined_end = find(
                     buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton
@@ -409,10 +393,9 @@ def scan(
                     n = first
                     continue
                 if kind != NOTHING:
-                    n = _address_start(buf, i, starts, ends, token_types, n) if kind == ADDRESS else first
+                    n = _address_start(buf, i, tokens, n) if kind == ADDRESS else first
                     token_end = joined_end
-                    ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
-                    n += 1
+                    n = _put(tokens, keys, n, starts[n], token_end, PROTECTED, u64(0))
                 elif token_end < end and buf[token_end] == _SLASH:
                     no_path = max(no_path, joined_end)  # a path that begins later has no sign either
             i = token_end
@@ -420,8 +403,7 @@ def scan(
         if char_class != PUNCT:
             if byte == _HIDDEN_CODE:
                 token_end = _run_end(buf, i, after, end)
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
-                n += 1
+                n = _put(tokens, keys, n, i, token_end, PROTECTED, u64(0))
                 after = token_end
             i = after
             chunk = i
@@ -440,8 +422,7 @@ def scan(
                     and (buf[token_end] == _APOSTROPHE or decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
                 )
             ):
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
-                n += 1
+                n = _put(tokens, keys, n, i, token_end, WORD, u64(0))
                 i = token_end
                 continue
         kind, token_end = i64(NOTHING), i
@@ -451,7 +432,7 @@ def scan(
         if byte < 128 and automaton.begins[context, byte]:
             kind, token_end = find(buf, i, -1, end, context, info, automaton)
         if kind == CHARACTER:
-            n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)
+            n = _put_spelled(buf, i, token_end, end, info, tokens, keys, n)
             i = ends[n - 1]
             continue
         if kind == BLANK:
@@ -462,14 +443,13 @@ def scan(
             token_end = _run_end(buf, i, after, end)
             while token_end < end and class_at(buf, token_end, end, info) == MARK:
                 token_end = decode(buf, token_end, end)[1]
-        starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED if kind == SPAN else MARKS, 0
-        n += 1
+        n = _put(tokens, keys, n, i, token_end, PROTECTED if kind == SPAN else MARKS, u64(0))
         i = token_end
     return n
 
 
 @kernel
-def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_types: U8Array, keys: U64Array) -> i64:
+def scan_spaced(buf: U8Array, end: i64, tokens: Tokens, keys: U64Array) -> i64:
     """Scan text that is already tokenized, as `scan` does: ASCII white space (and NUL) separates the tokens, as in
     KenLM; marks have no keys."""
     n = 0
@@ -477,8 +457,7 @@ def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_
     while i < end:
         byte = buf[i]
         if byte == _NL:
-            starts[n], ends[n], token_types[n], keys[n] = i, i + 1, NEWLINE, byte
-            n += 1
+            n = _put(tokens, keys, n, i, i + 1, NEWLINE, u64(byte))
             i += 1
         elif byte == _SPACE or 9 <= byte <= 13 or byte == 0:
             i += 1
@@ -487,8 +466,7 @@ def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_
             i, key = _letters(buf, start, end)
             while i < end and not (buf[i] == _SPACE or 9 <= buf[i] <= 13 or buf[i] == 0):
                 i, key = i + 1, u64(0)
-            starts[n], ends[n], token_types[n], keys[n] = start, i, WORD, key
-            n += 1
+            n = _put(tokens, keys, n, start, i, WORD, key)
     return n
 
 
@@ -566,9 +544,9 @@ def read_tokens(
     enough. COMPOUND tokens are followed by their parts. info, clitics: of the language."""
     tokens, keys = memory
     if pretokenized:
-        n = scan_spaced(buf, buf.size, *tokens, keys)
+        n = scan_spaced(buf, buf.size, tokens, keys)
     else:
-        n = scan(buf, buf.size, info, clitics, AUTOMATON, *tokens, keys)
+        n = scan(buf, buf.size, info, clitics, AUTOMATON, tokens, keys)
     return Tokens._make(a[:n] for a in tokens), keys[:n]
 
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from capfst.text.sentences import mark_beginnings
-from capfst.text.tokenizer import COMPOUND, tokenize
+from capfst.text.tokenizer import COMPOUND, Tokens, tokenize
 
 
 def beginnings(text: str, pretokenized: bool = False) -> str:
     """Return the text with | where a sentence may begin."""
     data = text.encode()
     tokens = tokenize(data, pretokenized)
-    starts, ends, token_types = (array[tokens.token_types != COMPOUND] for array in tokens)
-    may_begin = np.ones(len(starts), np.bool_)
-    mark_beginnings(np.frombuffer(data, np.uint8), starts, ends, token_types, may_begin)
-    for start in reversed(starts[may_begin].tolist()):
+    tokens = Tokens._make(array[tokens.token_types != COMPOUND] for array in tokens)
+    may_begin = np.ones(len(tokens.starts), np.bool_)
+    mark_beginnings(np.frombuffer(data, np.uint8), tokens, may_begin)
+    for start in reversed(tokens.starts[may_begin].tolist()):
         data = data[:start] + b"|" + data[start:]
     return data.decode()
 

@@ -433,9 +433,9 @@ def test_keys(text, pretokenized):
     types = np.int64, np.int64, np.uint8, np.uint64
     starts, ends, kinds, keys = (np.zeros(tok.capacity(data.size), t) for t in types)
     if pretokenized:
-        n = tok.scan_spaced(data, data.size, starts, ends, kinds, keys)
+        n = tok.scan_spaced(data, data.size, tok.Tokens(starts, ends, kinds), keys)
     else:
-        n = tok.scan(data, data.size, INFO, DEFAULT.clitics, AUTOMATON, starts, ends, kinds, keys)
+        n = tok.scan(data, data.size, INFO, DEFAULT.clitics, AUTOMATON, tok.Tokens(starts, ends, kinds), keys)
     for start, end, kind, key in zip(starts[:n], ends[:n], kinds[:n], keys[:n].tolist(), strict=True):
         token = raw[start:end]
         is_apart = {raw[start - 1 : start], raw[end : end + 1]} <= {b"", b" ", b"\n"}
