@@ -14,32 +14,18 @@ import numpy.typing as npt
 
 from capfst.kernels import inner, outlined
 from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
+from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
-from capfst.text.unicode import (
-    CAPITAL_SIGMA,
-    FINAL_SIGMA,
-    INFO,
-    IS_CASED,
-    WIDTH,
-    Lowering,
-    ascii_set,
-    decode,
-    encode,
-    find_sequence,
-    is_in,
-    mapped,
-    put_sequence,
-)
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
 """Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
 
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
-_CONSONANTS = ascii_set("bcdfghjklmnpqrstvwxz")
-_AFTER_I = ascii_set("bhjkpw")  # consonants rare after i at the start of common words
-_AFTER_E = ascii_set("bhjw")  # the same after e
+_CONSONANTS = uni.ascii_set("bcdfghjklmnpqrstvwxz")
+_AFTER_I = uni.ascii_set("bhjkpw")  # consonants rare after i at the start of common words
+_AFTER_E = uni.ascii_set("bhjw")  # the same after e
 NOWHERE = -1
 _INNER = 3  # inner parts of hyphenated words of at most so many bytes stay lowercase: editor-in-chief
 
@@ -51,7 +37,7 @@ class Spelling(NamedTuple):
     title: U32Array
     upper: U32Array
     raisings: U32Matrix  # as in language.Language
-    lowering: Lowering  # of case alone
+    lowering: uni.Lowering  # of case alone
     respells: bool  # whether surface forms differ from the text in more than case
     parts: U64Matrix  # [n, 2]: a first part of hyphenated words, its bytes as an integer; whether it is in capitals
 
@@ -64,9 +50,8 @@ def _parts() -> npt.NDArray[np.uint64]:
 
 def spelling_of(language: Language) -> Spelling:
     """Return the tables of a language."""
-    return Spelling(
-        INFO, language.title, language.upper, language.raisings, language.casing, language.restores_spelling, _parts()
-    )
+    tables = language.title, language.upper, language.raisings, language.casing
+    return Spelling(uni.INFO, *tables, language.restores_spelling, _parts())
 
 
 @inner
@@ -79,7 +64,7 @@ def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
 
 @inner
 def _consonant(b: u8) -> bool:
-    return is_in(b, _CONSONANTS)
+    return uni.is_in(b, _CONSONANTS)
 
 
 @inner
@@ -181,7 +166,7 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
                 return NONE
             kinds |= 1 if digit else 2
         return CODE if kinds == 3 else NONE
-    if letters >= 4 and ((a == _I and is_in(b, _AFTER_I)) or (a == _E and is_in(b, _AFTER_E))):
+    if letters >= 4 and ((a == _I and uni.is_in(b, _AFTER_I)) or (a == _E and uni.is_in(b, _AFTER_E))):
         return PRODUCT
     if 3 <= size <= 5 and _all_consonants(data, start, end) and data[end - 1] == _S != data[end - 2]:
         return PLURAL
@@ -195,10 +180,10 @@ def _put_raised(
 ) -> tuple[i64, i64]:
     """Write the capitals of the sequence at word[i:end] at out[j:], if the sequence has one of the marks. Return the
     offsets after both, or j and i if there is no such sequence."""
-    row, after = find_sequence(word, i, end, spelling.raisings, WIDTH)
-    if row < 0 or not spelling.raisings[row, 2 * WIDTH] & marks:
+    row, after = uni.find_sequence(word, i, end, spelling.raisings, uni.WIDTH)
+    if row < 0 or not spelling.raisings[row, 2 * uni.WIDTH] & marks:
         return j, i
-    return put_sequence(spelling.raisings, row, 0, out, j), after
+    return uni.put_sequence(spelling.raisings, row, 0, out, j), after
 
 
 @outlined
@@ -212,9 +197,9 @@ def put(
     i = start
     while i < end:
         wanted = wanted or i == one or i == two
-        code, after = decode(word, i, end)
+        code, after = uni.decode(word, i, end)
         in_capitals = i < capitals
-        begins = i == start if in_capitals else wanted and spelling.info[code] & IS_CASED != 0
+        begins = i == start if in_capitals else wanted and spelling.info[code] & uni.IS_CASED != 0
         if len(spelling.raisings) > 0 and (in_capitals or begins):
             marks = (TITLE if begins else 0) | (UPPER if in_capitals else 0)
             j_after, after_sequence = _put_raised(word, i, end, marks, out, j, spelling)
@@ -223,14 +208,14 @@ def put(
                 wanted = False
                 continue
         if in_capitals:
-            if code == FINAL_SIGMA:
-                code = i64(CAPITAL_SIGMA)
+            if code == uni.FINAL_SIGMA:
+                code = i64(uni.CAPITAL_SIGMA)
             else:
-                code = mapped(spelling.upper, code)
-        elif wanted and spelling.info[code] & IS_CASED:
-            code = mapped(spelling.title, code)
+                code = uni.mapped(spelling.upper, code)
+        elif wanted and spelling.info[code] & uni.IS_CASED:
+            code = uni.mapped(spelling.title, code)
             wanted = False
-        j = encode(code, out, j)
+        j = uni.encode(code, out, j)
         i = after
     return j
 

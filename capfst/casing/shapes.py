@@ -14,18 +14,8 @@ from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, i64
+from capfst.text import unicode as uni
 from capfst.text.strings import Strings, is_same
-from capfst.text.unicode import (
-    CLASS,
-    GROWTH,
-    INFO,
-    IS_CASED,
-    IS_UPPER,
-    LETTER,
-    decode,
-    is_alphanumeric,
-    lower_into,
-)
 
 
 class Shape(IntEnum):
@@ -65,10 +55,10 @@ def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     cased, capitals, first = 0, 0, False
     i = start
     while i < end:
-        code, i = decode(data, i, end)
+        code, i = uni.decode(data, i, end)
         flags = info[code]
-        if flags & IS_CASED:
-            capital = flags & IS_UPPER != 0
+        if flags & uni.IS_CASED:
+            capital = flags & uni.IS_UPPER != 0
             first = first or (cased == 0 and capital)
             capitals += capital
             cased += 1
@@ -83,14 +73,14 @@ def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     capitals, smalls, begins_small = 0, 0, False
     i = start
     while i < end:
-        code, i = decode(buf, i, end)
+        code, i = uni.decode(buf, i, end)
         flags = info[code]
-        if flags & CLASS == LETTER:
+        if flags & uni.CLASS == uni.LETTER:
             is_first = capitals + smalls == 0
-            capitals += i64(flags & IS_UPPER != 0)
-            smalls += i64(flags & (IS_UPPER | IS_CASED) == IS_CASED)
+            capitals += i64(flags & uni.IS_UPPER != 0)
+            smalls += i64(flags & (uni.IS_UPPER | uni.IS_CASED) == uni.IS_CASED)
             begins_small = begins_small or (is_first and smalls > 0)
-        elif not is_alphanumeric(flags & CLASS):
+        elif not uni.is_alphanumeric(flags & uni.CLASS):
             return False
     if begins_small:
         return capitals > 0 and (smalls > 1 or capitals < _MIN_MISTAKEN)
@@ -106,7 +96,7 @@ def _shapes(strings: Strings, info: U8Array, out: U8Array) -> None:
 def shapes_of(strings: Strings) -> npt.NDArray[np.uint8]:
     """Return the shape of each string by its letters."""
     out = np.empty(len(strings.offsets) - 1, np.uint8)
-    _shapes(strings, INFO, out)
+    _shapes(strings, uni.INFO, out)
     return out
 
 
@@ -119,11 +109,11 @@ def _reshape(
     for label in range(1, len(offsets) - 1):
         if out[label] != Shape.MIXED:
             continue
-        start, size = offsets[label], offsets[label + 1] - offsets[label]
+        start, after = offsets[label], offsets[label + 1]
         for shape in (Shape.CAPITALIZED, Shape.UPPER):
-            end = lower_into(data, start, start + size, start, start + size, word, 0, spelling.info, spelling.lowering)
+            end = uni.lower_into(data, start, after, start, after, word, 0, spelling.info, spelling.lowering)
             end = spell(word, 0, end, shape, scratch, spelling)
-            if is_same(word, 0, end, data, start, start + size):
+            if is_same(word, 0, end, data, start, after):
                 out[label] = shape
                 break
 
@@ -134,10 +124,10 @@ def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
     out = shapes_of(symbols.strings)
     out[0] = Shape.CASELESS
     if len(symbols.language.raisings):
-        size = GROWTH * GROWTH * int(np.diff(symbols.offsets).max())
+        size = uni.GROWTH * uni.GROWTH * int(np.diff(symbols.offsets).max())
         _reshape(
             symbols.data, symbols.offsets, spelling_of(symbols.language), out,
-            np.empty(size, np.uint8), np.empty((2 + GROWTH) * size, np.uint8),
+            np.empty(size, np.uint8), np.empty((2 + uni.GROWTH) * size, np.uint8),
         )  # fmt: skip
     return out
 
@@ -171,7 +161,7 @@ def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spel
         first = 0
         capitals = size if shape == Shape.UPPER else first
         spelled = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
-    lowered = lower_into(
+    lowered = uni.lower_into(
         scratch, size, spelled, size, spelled, scratch, spelled, spelling.info, spelling.lowering
     )  # fmt: skip
     if not is_same(scratch, spelled, lowered, scratch, 0, size):

@@ -20,26 +20,10 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
+from capfst.text import unicode as uni
 from capfst.text.language import languages as rules_of
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import (
-    CASE_BITS,
-    CLASS,
-    DOTTED_CAPITAL_I,
-    GROWTH,
-    IS_UPPER,
-    LETTER,
-    SMALL_SIGMA,
-    Lowering,
-    decode,
-    encode,
-    is_plain,
-    is_small,
-    lower_into,
-    mapped,
-    within,
-)
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
@@ -100,19 +84,19 @@ def _put_dots(
     i, k = start, 0
     j = word
     while k < size:
-        code, k = decode(scratch, k, size)
+        code, k = uni.decode(scratch, k, size)
         of_token = 0
         if i < end:
-            of_token, i = decode(buf, i, end)
-        if of_token == DOTTED_CAPITAL_I and code | 32 == _SMALL_I and _has_dot(scratch, k, size):
-            code, k = DOTTED_CAPITAL_I, k + 2
-        elif code == DOTTED_CAPITAL_I and _has_dot(buf, i, end):
+            of_token, i = uni.decode(buf, i, end)
+        if of_token == uni.DOTTED_CAPITAL_I and code | 32 == _SMALL_I and _has_dot(scratch, k, size):
+            code, k = uni.DOTTED_CAPITAL_I, k + 2
+        elif code == uni.DOTTED_CAPITAL_I and _has_dot(buf, i, end):
             i += 2
         elif code == _SMALL_I - 32 and (
-            (keeps and of_token == DOTTED_CAPITAL_I) or (is_dotted and of_token == _SMALL_I)
+            (keeps and of_token == uni.DOTTED_CAPITAL_I) or (is_dotted and of_token == _SMALL_I)
         ):
-            code = DOTTED_CAPITAL_I
-        j = encode(code, out, j)
+            code = uni.DOTTED_CAPITAL_I
+        j = uni.encode(code, out, j)
     return j
 
 
@@ -123,11 +107,11 @@ def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: 
     `spell`."""
     i = start
     while i < end:
-        code, i = decode(out, i, end)
-        if spelling.info[code] & IS_UPPER:
+        code, i = uni.decode(out, i, end)
+        if spelling.info[code] & uni.IS_UPPER:
             return end
-    first = decode(out, start, end)[0]
-    if mapped(spelling.title, first) == first:
+    first = uni.decode(out, start, end)[0]
+    if uni.mapped(spelling.title, first) == first:
         return end
     return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, scratch, spelling))
 
@@ -188,7 +172,7 @@ def _find_changing(
         if shapes.size > 0:
             is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
             stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
-        stays &= is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
+        stays &= uni.is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
         if first.size > 0:
             stays &= not first[i]
         changing[n] = i
@@ -204,7 +188,7 @@ def _put_cased(text: U8Array, start: i64, end: i64, data: U8Array, form: i64, ou
         return -1
     for i in range(start, end, 8):
         part, of_form = get_eight(text, i), get_eight(data, form + i - start)
-        letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
+        letters = uni.within((part | uni.CASE_BITS) & _ASCII, 97, 122) & ~part
         if (part ^ of_form) & ~(letters >> u64(2)) & ~u64(0) >> u64(max(0, 64 - 8 * (end - i))) != u64(0):
             return -1
         put_eight(out, j + i - start, of_form)
@@ -215,8 +199,8 @@ def _put_cased(text: U8Array, start: i64, end: i64, data: U8Array, form: i64, ou
 def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
     """Write eight bytes of ASCII as LOWER, UPPER, or (unless `begun`) CAPITALIZED. Return them, and whether they or
     earlier bytes have a letter."""
-    part |= within(part, 65, 90) >> u64(2)
-    letters = within(part, 97, 122) >> u64(2)
+    part |= uni.within(part, 65, 90) >> u64(2)
+    letters = uni.within(part, 97, 122) >> u64(2)
     if how == Shape.UPPER:
         part &= ~letters
     elif how == Shape.CAPITALIZED and not begun:
@@ -225,7 +209,7 @@ def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
 
 
 @inner
-def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering, out: U8Array, j: i64) -> i64:
+def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: uni.Lowering, out: U8Array, j: i64) -> i64:
     """Write text[start:end], if it is plain ASCII, in this shape, which is not MIXED, at out[j:], and up to 7 more
     bytes. Return the offset after it; −1 if it is not, or at the end of the text. The irregular letter of the Lowering
     is never plain."""
@@ -234,7 +218,7 @@ def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowerin
     begun = False
     for i in range(start, end, 8):
         part = get_eight(text, i) & ~u64(0) >> u64(max(0, 64 - 8 * (end - i)))
-        if not is_plain(part | CASE_BITS, lowering.irregular | CASE_BITS, lowering.not_plain):
+        if not uni.is_plain(part | uni.CASE_BITS, lowering.irregular | uni.CASE_BITS, lowering.not_plain):
             return -1
         part, begun = _spell_eight(part, how, begun)
         put_eight(out, j + i - start, part)
@@ -262,7 +246,7 @@ def _put_lowered(
         after = _copy(data, form, form_end, out, j)
     else:
         after = _copy_form(buf, start, end, data, form, form_end, out, j)
-    size = lower_into(out, j, after, j, after, scratch, 0, spelling.info, spelling.lowering)
+    size = uni.lower_into(out, j, after, j, after, scratch, 0, spelling.info, spelling.lowering)
     return _copy(scratch, 0, size, out, j)
 
 
@@ -332,23 +316,23 @@ def _write(
                 if spelling.respells and label != 0:
                     j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, scratch, spelling)
                 else:
-                    j = lower_into(buf, start, end, 0, size, out, j, info, own.lowering if is_dotted else lowering)
+                    j = uni.lower_into(buf, start, end, 0, size, out, j, info, own.lowering if is_dotted else lowering)
                 j = spell(out, word, j, shapes[i], scratch, own if is_dotted else spelling)
                 j = _compose_dotted(out, word, j)
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
-                j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
+                j = uni.lower_into(buf, start, end, 0, size, out, word, info, lowering)
         elif label == 0:
-            j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
+            j = uni.lower_into(buf, start, end, 0, size, out, j, info, lowering)
         elif pretokenized:
             j = _copy(data, form, form_end, out, j)
         else:
             j = _copy_form(buf, start, end, data, form, form_end, out, j)
         if is_first:
-            while pretokenized and word < j and opens(decode(out, word, j)[0]):
-                word = decode(out, word, j)[1]
-            if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
+            while pretokenized and word < j and opens(uni.decode(out, word, j)[0]):
+                word = uni.decode(out, word, j)[1]
+            if word < j and info[uni.decode(out, word, j)[0]] & uni.CLASS == uni.LETTER:
                 # The lowercase of a capital sigma after a cased symbol (Ⓐ) could be another one.
-                may_change = decode(out, word, j)[0] == SMALL_SIGMA and is_joined(
+                may_change = uni.decode(out, word, j)[0] == uni.SMALL_SIGMA and is_joined(
                     buf, start + word - written, end, size, info
                 )
                 if not may_change:
@@ -390,8 +374,8 @@ def write(
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
         size += int((copies.ends - copies.starts).sum()) if copies else 0
     # For a lowercase word, that word in a shape, and the lowercase of this.
-    scratch = sparse((GROWTH + GROWTH**2 + GROWTH**3) * size + 8, np.uint8)
-    out = np.empty(GROWTH * size + 8, np.uint8)
+    scratch = sparse((uni.GROWTH + uni.GROWTH**2 + uni.GROWTH**3) * size + 8, np.uint8)
+    out = np.empty(uni.GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
     first = _NONE if keeps_capital is None else keeps_capital
     if sentence_case:

@@ -13,50 +13,19 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing import word_index as ix
 from capfst.casing.glued import is_glued, is_unspaced, separate, spread
 from capfst.casing.shapes import has_sigma
 from capfst.casing.types import Words
-from capfst.casing.word_index import (
-    BLOCK,
-    EIGHT,
-    LENGTH,
-    Index,
-    Scratch,
-    build_index,
-    find_slot,
-    first_label,
-    first_slot,
-    key_of,
-)
 from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u32, u64
+from capfst.text import tokenizer as tok
+from capfst.text import unicode as uni
 from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
 from capfst.text.restoring import stripping
 from capfst.text.sentences import has_ended
-from capfst.text.tokenizer import (
-    COMPOUND,
-    NEWLINE,
-    PROTECTED,
-    WORD,
-    Tokens,
-    TokensAndKeys,
-    allocate_tokens,
-    canonical,
-    read_tokens,
-)
-from capfst.text.unicode import (
-    INFO,
-    IS_CASED,
-    IS_IGNORABLE,
-    Lowering,
-    decode,
-    eight_of,
-    lower_into,
-    put_plain,
-    within,
-)
 
 _V = ord("v")
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
@@ -65,7 +34,7 @@ _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up
 @inner
 def _without_digits(part: u64) -> u64:
     """Return eight bytes of ASCII with each digit replaced by 0."""
-    return part & ~((within(part, 48, 57) >> u64(7)) * u64(15))
+    return part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))
 
 
 @outlined
@@ -78,17 +47,17 @@ def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> b
         i -= 1
         while i > 0 and buf[i] & 0xC0 == 0x80:
             i -= 1
-        flags = info[decode(buf, i, size)[0]]
-        if not flags & IS_IGNORABLE:
-            if flags & IS_CASED:
+        flags = info[uni.decode(buf, i, size)[0]]
+        if not flags & uni.IS_IGNORABLE:
+            if flags & uni.IS_CASED:
                 return True
             break
     i = end
     while i < size:
-        code, i = decode(buf, i, size)
+        code, i = uni.decode(buf, i, size)
         flags = info[code]
-        if not flags & IS_IGNORABLE:
-            return flags & IS_CASED != 0
+        if not flags & uni.IS_IGNORABLE:
+            return flags & uni.IS_CASED != 0
     return False
 
 
@@ -101,17 +70,17 @@ def canonical_lowercase(
     token_type: u8,
     pretokenized: bool,
     info: U8Array,
-    lowering: Lowering,
+    lowering: uni.Lowering,
     lowered: U8Array,
     word: U8Array,
 ) -> i64:
     """Write the token buf[start:end] to `word` in lowercase as the LM has it. Return its length. `lowered` is working
     memory; it and `word` hold GROWTH times as many bytes as the token, and 8 more."""
-    if token_type != WORD and token_type != COMPOUND:
-        return canonical(buf, start, end, token_type, word)
-    length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
+    if token_type != tok.WORD and token_type != tok.COMPOUND:
+        return tok.canonical(buf, start, end, token_type, word)
+    length = uni.lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
     if not pretokenized:
-        return canonical(lowered, 0, length, token_type, word)
+        return tok.canonical(lowered, 0, length, token_type, word)
     copy_bytes(lowered, 0, length, word, 0)
     return length
 
@@ -124,7 +93,7 @@ def _normalize(
     token_type: u8,
     pretokenized: bool,
     info: U8Array,
-    lowering: Lowering,
+    lowering: uni.Lowering,
     lowered: U8Array,
     word: U8Array,
     parts: U64Array,
@@ -132,14 +101,14 @@ def _normalize(
 ) -> tuple[i64, bool]:
     """Write a token in lowercase as the LM has it to parts[begin:]. Return its length, and whether it is plain
     ASCII."""
-    is_word = token_type == WORD or token_type == COMPOUND
-    if is_word and put_plain(buf, start, end, parts, begin, lowering):
-        for i in range(0, 0 if pretokenized else end - start, EIGHT):
+    is_word = token_type == tok.WORD or token_type == tok.COMPOUND
+    if is_word and uni.put_plain(buf, start, end, parts, begin, lowering):
+        for i in range(0, 0 if pretokenized else end - start, ix.EIGHT):
             parts[begin + (i >> 3)] = _without_digits(parts[begin + (i >> 3)])
         return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
-    for i in range(0, length, EIGHT):
-        parts[begin + (i >> 3)] = eight_of(word, i, length)
+    for i in range(0, length, ix.EIGHT):
+        parts[begin + (i >> 3)] = uni.eight_of(word, i, length)
     return length, False
 
 
@@ -147,15 +116,15 @@ def _normalize(
 def _match(
     buf: U8Array,
     pretokenized: bool,
-    tokens: Tokens,
+    tokens: tok.Tokens,
     keys: U64Array,
     data: U8Array,
     offsets: I64Array,
     info: U8Array,
-    lowering: Lowering,
-    index: Index,
+    lowering: uni.Lowering,
+    index: ix.Index,
     automaton: Automaton,
-    scratch: Scratch,
+    scratch: ix.Scratch,
     words: Words,
     candidates: I64Array,
 ) -> tuple[i64, i64]:
@@ -169,9 +138,9 @@ def _match(
     n_words, n_glued = 0, 0
     covered = 0  # the end of the last compound
     ended, last_end = False, 0  # ended: a sentence may have ended with the last word
-    for block in range(0, n_tokens, BLOCK):
+    for block in range(0, n_tokens, ix.BLOCK):
         used, n_longer = 0, 0
-        for i in range(block, min(n_tokens, block + BLOCK)):
+        for i in range(block, min(n_tokens, block + ix.BLOCK)):
             token, key = scratch.tokens[i - block], keys[i]
             token.length, token.begin, token.is_plain = ends[i] - starts[i], -1, True
             if key == 0 or not lowering.is_regular:
@@ -180,50 +149,50 @@ def _match(
                     buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, scratch.lowered,
                     scratch.word, parts, used,
                 )  # fmt: skip
-                key = key_of(parts, used, token.length)
+                key = ix.key_of(parts, used, token.length)
                 used += (token.length + 7) >> 3
                 scratch.longer[n_longer] = i - block
-                n_longer += i64(token.length > EIGHT)
-            token.key, token.slot = key, first_slot(key, token.length, slots)
+                n_longer += i64(token.length > ix.EIGHT)
+            token.key, token.slot = key, ix.first_slot(key, token.length, slots)
             prefetch(slots, token.slot)
         for k in range(n_longer):
             slot = slots[scratch.tokens[scratch.longer[k]].slot]
-            if slot.n_forms_length & LENGTH == 9:
+            if slot.n_forms_length & ix.LENGTH == 9:
                 prefetch(index.parts, slot.label_or_position)
-        for i in range(block, min(n_tokens, block + BLOCK)):
+        for i in range(block, min(n_tokens, block + ix.BLOCK)):
             start, end, token_type = starts[i], ends[i], token_types[i]
             token = scratch.tokens[i - block]
             slot = slots[token.slot]
             label, n_forms = slot.label_or_position, slot.n_forms_length >> u32(4)
-            is_found = (slot.key == token.key) & (i64(slot.n_forms_length & LENGTH) == token.length)
+            is_found = (slot.key == token.key) & (i64(slot.n_forms_length & ix.LENGTH) == token.length)
             if not is_found & (token.begin < 0):  # one branch for all rare cases
                 if start < covered:
                     continue
                 length = token.length
-                k = find_slot(token.slot, token.key, parts, token.begin, length, index)
-                label, n_forms = first_label(k, length, index), slots[k].n_forms_length >> u32(4)
+                k = ix.find_slot(token.slot, token.key, parts, token.begin, length, index)
+                label, n_forms = ix.first_label(k, length, index), slots[k].n_forms_length >> u32(4)
                 # Exclude forms that would change the lowercase of the whole line.
                 may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = u32(0), u32(0)
-                is_word, kind = token_type == WORD or token_type == COMPOUND, i64(NOTHING)
+                is_word, kind = token_type == tok.WORD or token_type == tok.COMPOUND, i64(NOTHING)
                 if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):
                     kind = search(buf, start, -1, end, WHOLE_WORD, info, automaton)[0]
                 if kind == VERSION:  # the LM writes all digits 0: v0.0 in it does not make v2.0 known
                     label, n_forms = u32(0), u32(0)
                 if n_forms == 0 and is_word and not pretokenized:
                     if kind == VERSION or kind == IDENTIFIER:
-                        token_type = u8(PROTECTED)
+                        token_type = u8(tok.PROTECTED)
                         covered = end
                         candidates[n_glued] = n_words
                         n_glued += is_glued(buf, start, end, info)
-                    elif token_type == COMPOUND:
+                    elif token_type == tok.COMPOUND:
                         continue
-                elif token_type == COMPOUND:
+                elif token_type == tok.COMPOUND:
                     covered = end
             words.starts[n_words], words.ends[n_words], words.token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
-            words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
+            words.may_begin[n_words] = ended and token_type != tok.NEWLINE and start > last_end
             words.begin_odds[n_words] = 0
             if ended & (start == last_end):
                 candidates[n_glued] = n_words
@@ -248,7 +217,7 @@ class Transducer:
         self.symbols = symbols
         self._glue = glue
         self.pretokenized = pretokenized
-        self.index = build_index(symbols, starts, costs)
+        self.index = ix.build_index(symbols, starts, costs)
         self._of_thread = threading.local()
 
     @cached
@@ -258,7 +227,7 @@ class Transducer:
         return self._glue()
 
     @cached
-    def stripping(self) -> Lowering:
+    def stripping(self) -> uni.Lowering:
         """The lowering of the model's language, followed by the removal of diacritics."""
         return stripping(self.symbols.language.name.partition("/")[0])
 
@@ -274,24 +243,24 @@ class Transducer:
         """Return the words, and the indices of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
-        tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
+        tokens, keys = tok.read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
         candidates = np.empty(keys.size, np.int64)
         n, n_glued = _match(
-            buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
+            buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, uni.INFO, language.lowering,
             self.index, AUTOMATON, scratch, words, candidates,
         )  # fmt: skip
         return Words._make(a[:n] for a in words), candidates[:n_glued]
 
-    def _memory(self, size: int) -> tuple[TokensAndKeys, Scratch]:
+    def _memory(self, size: int) -> tuple[tok.TokensAndKeys, ix.Scratch]:
         """Return memory for the tokens of `size` bytes, which the thread keeps for later texts unless it is very
         large."""
         if size > _KEPT:
-            return allocate_tokens(size), Scratch.of(size, size)
+            return tok.allocate_tokens(size), ix.Scratch.of(size, size)
         mine = self._of_thread
         if getattr(mine, "size", -1) < size:
             mine.size = max(1 << 16, 1 << size.bit_length())
-            mine.memory = allocate_tokens(mine.size), Scratch.of(mine.size, mine.size)
-        memory: tuple[TokensAndKeys, Scratch] = mine.memory
+            mine.memory = tok.allocate_tokens(mine.size), ix.Scratch.of(mine.size, mine.size)
+        memory: tuple[tok.TokensAndKeys, ix.Scratch] = mine.memory
         return memory

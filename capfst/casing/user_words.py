@@ -15,18 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.entry_index import (
-    ENTRY,
-    FILTER_BITS,
-    FIXED,
-    SLOT,
-    EntryArray,
-    EntryIndex,
-    Rules,
-    find,
-    insert,
-    spell,
-)
+from capfst.casing import entry_index as ei
 from capfst.casing.shapes import Shape, shapes_of
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import LISTED, Found, Words
@@ -78,9 +67,9 @@ class UserWords:
         self.transducer = transducer
         self.lowering = transducer.symbols.language.lowering
         self.index = self._indexed(list(_variants(_entries(words))))
-        self.has_weights = bool((self.index.entries["weight"] < FIXED).any())
+        self.has_weights = bool((self.index.entries["weight"] < ei.FIXED).any())
 
-    def _indexed(self, given: list[_Entry]) -> EntryIndex:
+    def _indexed(self, given: list[_Entry]) -> ei.EntryIndex:
         data = "".join(f"{entry.text}\n" for entry in given).encode()
         text, small = (np.frombuffer(each, np.uint8) for each in (data, lower_bytes(data, self.lowering)))
         words, in_lower_case = self.transducer.words(text), self.transducer.words(small)
@@ -90,16 +79,17 @@ class UserWords:
         for k in np.flatnonzero(ends != others)[:1]:
             raise given[k].error("its words differ from those of its lowercase. Remove it.")
         runs, of_words = _runs(small, in_lower_case, self.lowering)
-        entries, slots = np.zeros(len(given) + 1, ENTRY), np.zeros(int(_SLOTS * (len(of_words) - len(given))) + 1, SLOT)
+        entries = np.zeros(len(given) + 1, ei.ENTRY)
+        slots = np.zeros(int(_SLOTS * (len(of_words) - len(given))) + 1, ei.SLOT)
         entries["start"], entries["following"], slots["entry"] = casings.offsets, -1, -1
-        entries["weight"] = [*(entry.weight for entry in given), FIXED]
+        entries["weight"] = [*(entry.weight for entry in given), ei.FIXED]
         entries["is_word"][:-1] = (np.diff(ends, prepend=-1) == 2) & (in_lower_case.token_types[ends - 1] == WORD)
-        index = EntryIndex(
-            np.zeros(len(self.transducer.symbols), np.uint8), np.zeros(1 << (FILTER_BITS - 6), np.uint64), slots,
+        index = ei.EntryIndex(
+            np.zeros(len(self.transducer.symbols), np.uint8), np.zeros(1 << (ei.FILTER_BITS - 6), np.uint64), slots,
             entries, casings.data, int(np.diff(runs.offsets).max(initial=1)),
         )  # fmt: skip
         firsts = np.empty(len(given), np.int64)
-        insert(in_lower_case, of_words, index, firsts)
+        ei.insert(in_lower_case, of_words, index, firsts)
         _chain(firsts, casings, entries, given)
         return index
 
@@ -120,8 +110,8 @@ class UserWords:
         n, most = len(words.starts), MOST_CASINGS if self.has_weights else 1
         text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
         fixed, weighted = sparse(n, LISTED), sparse(most * n, LISTED)
-        rules = Rules.of(self.lowering, self.index.longest)
-        n_fixed, n_weighted, size = find(buf, words, self.index, rules, fixed, weighted, text)
+        rules = ei.Rules.of(self.lowering, self.index.longest)
+        n_fixed, n_weighted, size = ei.find(buf, words, self.index, rules, fixed, weighted, text)
         return Found(text[:size], fixed[:n_fixed], weighted[:n_weighted]) if n_fixed + n_weighted else None
 
 
@@ -130,11 +120,11 @@ def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple
     n = len(words.starts)
     text, keys = np.empty(GROWTH * buf.size + n + 8, np.uint8), np.empty(n, np.uint64)
     offsets = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE), np.int64)
-    spell(buf, words, Rules.of(lowering, 0), text, offsets, keys)
+    ei.spell(buf, words, ei.Rules.of(lowering, 0), text, offsets, keys)
     return Strings(text[: offsets[-1]].copy(), offsets), keys
 
 
-def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: EntryArray, given: list[_Entry]) -> None:
+def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: ei.EntryArray, given: list[_Entry]) -> None:
     """Link the entries with the same words in other casings. firsts: of each entry, the first one of these.
 
     An entry that is repeated in the same casing counts once, with the greatest of its weights.
@@ -143,7 +133,7 @@ def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: EntryArray,
     for k in np.flatnonzero(firsts != np.arange(len(firsts))).tolist():
         n_casings, other = 1, firsts[k]
         while casings.utf8(other) != casings.utf8(k):
-            if FIXED in (weights[other], weights[k]):
+            if ei.FIXED in (weights[other], weights[k]):
                 raise _contradiction(given[other], given[k])
             if following[other] < 0:
                 following[other] = k
@@ -160,7 +150,7 @@ def loaded_entries(words: Iterable[str | UserEntry]) -> tuple[UserEntry, ...]:
     Raises:
         CorpusError: a list that cannot be read, or a weight that is not a number.
     """
-    return tuple((entry.text, None if entry.weight == FIXED else entry.weight) for entry in _entries(words))
+    return tuple((entry.text, None if entry.weight == ei.FIXED else entry.weight) for entry in _entries(words))
 
 
 def _entries(words: Iterable[str | UserEntry]) -> Iterator[_Entry]:
@@ -174,7 +164,7 @@ def _entries(words: Iterable[str | UserEntry]) -> Iterator[_Entry]:
         else:
             number += 1
             text, weight = each
-            entry = _Entry(text.strip(), FIXED if weight is None else weight, _GIVEN, number)
+            entry = _Entry(text.strip(), ei.FIXED if weight is None else weight, _GIVEN, number)
             if not entry.text or "\n" in entry.text:
                 raise entry.error(f"{text!r} is not one line of text. Give a word or a phrase.")
             own.append(entry)
@@ -194,7 +184,7 @@ def _of_file(name: str) -> Iterator[_Entry]:
     for number, line in enumerate(lines, 1):
         if line := line.strip():
             text, tab, weight = line.rpartition("\t")
-            entry = _Entry(text.strip() if tab else line, FIXED, name, number)
+            entry = _Entry(text.strip() if tab else line, ei.FIXED, name, number)
             yield entry._replace(weight=_weight(entry, weight)) if tab else entry
 
 
