@@ -22,20 +22,9 @@ from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner
-from capfst.kernels.types import (
-    Array,
-    I8Matrix,
-    I16Matrix,
-    I32Array,
-    Record,
-    U8Array,
-    U8Matrix,
-    U32Array,
-    U32Matrix,
-    i64,
-    u32,
-    u64,
-)
+from capfst.kernels.types import Array, I8Matrix, I16Matrix, I32Array, Record, U8Array, U8Matrix, U32Array, U32Matrix
+
+from capfst.kernels.types import i64, u32, u64  # isort: skip
 
 if TYPE_CHECKING:
     from capfst.context.learn import Tables

@@ -20,20 +20,9 @@ from capfst.context.features import TokenArray, largest
 from capfst.context.lexicon import has_case
 from capfst.fst.write import ArcArray
 from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import (
-    F32Array,
-    F32Matrix,
-    I32Array,
-    I64Array,
-    I64Matrix,
-    U8Array,
-    U32Array,
-    U64Array,
-    f32,
-    i32,
-    i64,
-    u64,
-)
+from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, I64Matrix, U8Array, U32Array, U64Array
+
+from capfst.kernels.types import f32, i32, i64, u64  # isort: skip
 from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import NEWLINE
 

@@ -25,21 +25,9 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
 from capfst.context.classes import BOUNDARY
 from capfst.kernels import inlined, inner, kernel, prefetch
-from capfst.kernels.types import (
-    Array,
-    F32Array,
-    F32Matrix,
-    F64Array,
-    I8Matrix,
-    Record,
-    U8Array,
-    U32Array,
-    U64Array,
-    i64,
-    u8,
-    u32,
-    u64,
-)
+from capfst.kernels.types import Array, F32Array, F32Matrix, F64Array, I8Matrix, Record, U8Array, U32Array, U64Array
+
+from capfst.kernels.types import i64, u8, u32, u64  # isort: skip
 from capfst.system.hashing import hash_pair, multiplier, multiply_shift
 
 TOKEN = np.dtype(

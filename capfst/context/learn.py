@@ -28,24 +28,9 @@ from capfst.context.context_model import NO_OWNERS, owned
 from capfst.context.domains import likeliest_domain, own_language
 from capfst.context.network import gets_network
 from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import (
-    BoolArray,
-    F32Matrix,
-    F64Array,
-    F64Matrix,
-    I8Matrix,
-    I32Matrix,
-    I64Array,
-    U8Array,
-    U32Array,
-    U32Matrix,
-    f32,
-    f64,
-    i64,
-    u8,
-    u32,
-    u64,
-)
+from capfst.kernels.types import BoolArray, F32Matrix, F64Array, F64Matrix, I8Matrix, I32Matrix, I64Array, U8Array
+
+from capfst.kernels.types import U32Array, U32Matrix, f32, f64, i64, u8, u32, u64  # isort: skip
 from capfst.text.sentences import END_MARK, NO_MARK, QUOTE
 
 RATES = 0.05, 0.02

@@ -17,36 +17,13 @@ from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.kernels import allocating, inner, kernel, outlined
-from capfst.kernels.types import (
-    I8Matrix,
-    I32Array,
-    I32Cube,
-    I64Array,
-    I64Matrix,
-    U8Array,
-    U8Matrix,
-    U16Array,
-    U32Array,
-    U32Matrix,
-    i64,
-    u8,
-    u64,
-)
+from capfst.kernels.types import I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array, U8Matrix, U16Array, U32Array
+
+from capfst.kernels.types import U32Matrix, i64, u8, u64  # isort: skip
 from capfst.system.hashing import hash_bytes, hash_pair
+from capfst.text import unicode as uni
 from capfst.text.sentences import NO_MARK, mark_of
 from capfst.text.tokenizer import PROTECTED_CLASS
-from capfst.text.unicode import (
-    GROWTH,
-    INFO,
-    LETTER,
-    Lowering,
-    ascii_set,
-    class_at,
-    decode,
-    is_alphanumeric,
-    is_in,
-    lower_into,
-)
 
 ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
 
@@ -116,7 +93,7 @@ BEGIN, END, NO_CASE = 150, 151, 152
 """Shape evidence of tokens that are not words with case: the beginning and the end of a line, and tokens without
 case."""
 
-_VOWELS = ascii_set("aeiouy")
+_VOWELS = uni.ascii_set("aeiouy")
 
 
 @outlined
@@ -131,14 +108,14 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
     while i < end:
         begin = two_before
         two_before, one_before = one_before, i
-        code, i = decode(text, i, end)
+        code, i = uni.decode(text, i, end)
         length += 1
         if 3 <= length < 3 + MAX_TRIGRAMS:
             hashes[TRIGRAMS + length - 3] = hash_bytes(text, begin, i, 2 + 2 * MAX_AFFIX)
         if length <= MAX_AFFIX:
             hashes[PREFIX + length - 1] = hash_bytes(text, start, i, 1 + length)
-        vowel |= is_in(code, _VOWELS)
-        if info[code] & 7 == LETTER:
+        vowel |= uni.is_in(code, _VOWELS)
+        if info[code] & 7 == uni.LETTER:
             code = i64(97 if code < 128 else 128)
         if code != previous:
             outline = hash_pair(outline, code)
@@ -249,15 +226,15 @@ def evidence_in_12(evidence: i64) -> i64:
 
 @allocating
 def _hash_words(
-    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: Lowering, hashes: U32Matrix
+    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: uni.Lowering, hashes: U32Matrix
 ) -> None:
     longest = 0
     for label in range(offsets.size - 1):
         longest = max(longest, offsets[label + 1] - offsets[label])
-    word = np.empty(longest * GROWTH + 8, np.uint8)
+    word = np.empty(longest * uni.GROWTH + 8, np.uint8)
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
-        size = lower_into(data, start, end, start, end, word, 0, info, lowering)
+        size = uni.lower_into(data, start, end, start, end, word, 0, info, lowering)
         hash_word(word, 0, size, info, hashes[number])
 
 
@@ -265,7 +242,7 @@ def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[n
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
-    _hash_words(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, hashes)
+    _hash_words(symbols.data, symbols.offsets, starts, uni.INFO, symbols.language.lowering, hashes)
     return hashes
 
 
@@ -276,15 +253,15 @@ def _find_marks(data: U8Array, offsets: I64Array, starts: I32Array, info: U8Arra
         marks[number] = mark_of(data, start, end)
         i = start
         while i < end:
-            if is_alphanumeric(class_at(data, i, end, info)):
+            if uni.is_alphanumeric(uni.class_at(data, i, end, info)):
                 marks[number] = ABBREVIATED if data[end - 1] == 46 else NO_MARK
-            i = decode(data, i, end)[1]
+            i = uni.decode(data, i, end)[1]
 
 
 def word_marks(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
     """Return uint8[words], the marks of a model's lowercase words, as in Lexicon."""
     marks = np.empty(len(starts) - 1, np.uint8)
-    _find_marks(symbols.data, symbols.offsets, starts, INFO, marks)
+    _find_marks(symbols.data, symbols.offsets, starts, uni.INFO, marks)
     return marks
 
 

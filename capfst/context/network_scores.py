@@ -17,19 +17,9 @@ from capfst.context.lexicon import BEGIN, END
 from capfst.context.network import MEAN_UNIT, N_HIDDEN, N_INPUTS, PLACES, REACH, SPAN, Network, begin_hidden
 from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, widen
 from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
-from capfst.kernels.types import (
-    F32Array,
-    F32Matrix,
-    I16Array,
-    I16Matrix,
-    I32Array,
-    I64Array,
-    U8Array,
-    f32,
-    i16,
-    i32,
-    i64,
-)
+from capfst.kernels.types import F32Array, F32Matrix, I16Array, I16Matrix, I32Array, I64Array, U8Array
+
+from capfst.kernels.types import f32, i16, i32, i64  # isort: skip
 
 _N_ALL = (PLACES + 1) * N_INPUTS
 _MEAN = PLACES * N_INPUTS  # where the inputs of the mean begin

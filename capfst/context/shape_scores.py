@@ -15,33 +15,9 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import Words
+from capfst.context import features as ft
 from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
-from capfst.context.features import (
-    BLOCK,
-    DECIDED_FEATURES,
-    MAX_WORD_FEATURES,
-    N_DECISION_FEATURES,
-    N_FEATURES,
-    N_FIRST_FEATURES,
-    N_NEIGHBOR_FEATURES,
-    NO_DECISION,
-    OWN_FEATURES,
-    PRIOR_WEIGHT,
-    STAGE1_LEAD,
-    decision,
-    decision_features,
-    first_features,
-    gets_first_pass,
-    has_capitals,
-    lead,
-    likeliest,
-    neighbor_features,
-    prefetch_rows,
-    settled_by,
-    settled_decision,
-    word_features,
-)
 from capfst.context.lexicon import UNSEEN, has_case
 from capfst.context.network import gets_network
 from capfst.context.network_scores import Queue, add_network
@@ -63,7 +39,7 @@ class Kept(NamedTuple):
 
     @classmethod
     def of(cls, words: range, n: int) -> Kept:
-        return cls(words.start, np.zeros((len(words), N_FEATURES), np.uint32), np.zeros((n, N_SHAPES), np.float32))
+        return cls(words.start, np.zeros((len(words), ft.N_FEATURES), np.uint32), np.zeros((n, N_SHAPES), np.float32))
 
 
 _NONE_KEPT = Kept.of(range(0), 0)
@@ -83,11 +59,11 @@ class _ScoringBuffers(NamedTuple):
     @classmethod
     def of(cls, n_tokens: int, kept: Kept) -> _ScoringBuffers:
         return cls(
-            np.empty((BLOCK, max(N_NEIGHBOR_FEATURES, N_DECISION_FEATURES)), np.uint32),
-            np.empty(MAX_WORD_FEATURES, np.uint32),
-            np.empty(BLOCK, np.int64),
+            np.empty((ft.BLOCK, max(ft.N_NEIGHBOR_FEATURES, ft.N_DECISION_FEATURES)), np.uint32),
+            np.empty(ft.MAX_WORD_FEATURES, np.uint32),
+            np.empty(ft.BLOCK, np.int64),
             np.empty(n_tokens, np.int64),
-            np.full(n_tokens, NO_DECISION, np.uint8),
+            np.full(n_tokens, ft.NO_DECISION, np.uint8),
             Queue.of(n_tokens),
             kept,
         )
@@ -154,10 +130,10 @@ def _take_given(
             for k in range(N_SHAPES):
                 log_p[i, k] = _GIVEN
             log_p[i, shape] = 0
-            settled = settled_decision(log_p[i])
+            settled = ft.settled_decision(log_p[i])
             decisions[t] = settled
             n_words += 1
-            n_capitals += has_capitals(settled)
+            n_capitals += ft.has_capitals(settled)
     return n_words, n_capitals
 
 
@@ -186,31 +162,31 @@ def _first_pass(
                 token.language_evidence = of_language if label != 0 else token.shape_evidence
     # No branches: which words are scored here, and which of them are settled, cannot be predicted.
     candidates = buffers.candidates
-    for block in range(begin, end, BLOCK):
+    for block in range(begin, end, ft.BLOCK):
         n_candidates = 0
-        for i in range(block, min(end, block + BLOCK)):
+        for i in range(block, min(end, block + ft.BLOCK)):
             evidence = tokens[text.token_of[i]].shape_evidence
             is_open = given.size == 0 or given[i] == AS_FORM
             candidates[n_candidates] = buffers.unsettled[n_unsettled] = i
-            n_candidates += gets_first_pass(evidence) & is_open
+            n_candidates += ft.gets_first_pass(evidence) & is_open
             n_unsettled += (evidence == UNSEEN) & is_open
         for j in range(n_candidates):
-            first_features(tokens, text.token_of[candidates[j]], domain, buffers.features[j])
-            prefetch_rows(rows, 1, buffers.features[j], N_FIRST_FEATURES)
+            ft.first_features(tokens, text.token_of[candidates[j]], domain, buffers.features[j])
+            ft.prefetch_rows(rows, 1, buffers.features[j], ft.N_FIRST_FEATURES)
         for j in range(n_candidates):
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(buffers.kept, i, 0, buffers.features[j], N_FIRST_FEATURES)
-            sums = sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
-            whole, scale = scores_of(sums, N_FIRST_FEATURES), context.scales[2]
+            _keep(buffers.kept, i, 0, buffers.features[j], ft.N_FIRST_FEATURES)
+            sums = sum_rows(rows, buffers.features[j], ft.N_FIRST_FEATURES)
+            whole, scale = scores_of(sums, ft.N_FIRST_FEATURES), context.scales[2]
             capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
-            settled = settled_by(f32(0), capitalized, upper, mixed)
+            settled = ft.settled_by(f32(0), capitalized, upper, mixed)
             buffers.decisions[t] = settled
             _put(z, f32(0), capitalized, upper, mixed)
             buffers.unsettled[n_unsettled] = i
-            n_unsettled += settled == NO_DECISION
-            n_words += settled != NO_DECISION
-            n_capitals += has_capitals(settled)
+            n_unsettled += settled == ft.NO_DECISION
+            n_words += settled != ft.NO_DECISION
+            n_capitals += ft.has_capitals(settled)
     return n_unsettled, n_words, n_capitals
 
 
@@ -233,34 +209,34 @@ def _stage1(
     """
     tokens = text.tokens
     n_uncertain, n_capitals = 0, 0
-    for block in range(0, n_unsettled, BLOCK):
-        block_end = min(n_unsettled, block + BLOCK)
+    for block in range(0, n_unsettled, ft.BLOCK):
+        block_end = min(n_unsettled, block + ft.BLOCK)
         for j in range(block, block_end):
             i, features = buffers.unsettled[j], buffers.features[j - block]
-            neighbor_features(tokens, text.token_of[i], domain, features)
-            prefetch_rows(context.stage1, 1, features, N_NEIGHBOR_FEATURES)
+            ft.neighbor_features(tokens, text.token_of[i], domain, features)
+            ft.prefetch_rows(context.stage1, 1, features, ft.N_NEIGHBOR_FEATURES)
             prefetch(context.words, text.labels[i])
         for j in range(block, block_end):
             i = buffers.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(buffers.kept, i, N_FIRST_FEATURES, buffers.features[j - block], N_NEIGHBOR_FEATURES)
-            sums = sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
-            capitalized, upper, mixed = scores_of(sums, N_NEIGHBOR_FEATURES)
+            _keep(buffers.kept, i, ft.N_FIRST_FEATURES, buffers.features[j - block], ft.N_NEIGHBOR_FEATURES)
+            sums = sum_rows(context.stage1, buffers.features[j - block], ft.N_NEIGHBOR_FEATURES)
+            capitalized, upper, mixed = scores_of(sums, ft.N_NEIGHBOR_FEATURES)
             evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
             if evidence != UNSEEN and text.labels[i] != 0:
                 capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
             else:
                 hash_lowercase(buf, words, i, lowercaser)
-                n = word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
-                _keep(buffers.kept, i, OWN_FEATURES, buffers.word_features, n)
+                n = ft.word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
+                _keep(buffers.kept, i, ft.OWN_FEATURES, buffers.word_features, n)
                 more = scores_of(sum_rows(context.stage1, buffers.word_features, n), n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
             scale = context.scales[0]
             _put(z, f32(0), f32(scale * capitalized), f32(scale * upper), f32(scale * mixed))
             buffers.unsettled[n_uncertain] = i
-            n_uncertain += i64(lead(z, likeliest(z)) < STAGE1_LEAD)
-            buffers.decisions[t] = decision(z)
-            n_capitals += has_capitals(buffers.decisions[t])
+            n_uncertain += i64(ft.lead(z, ft.likeliest(z)) < ft.STAGE1_LEAD)
+            buffers.decisions[t] = ft.decision(z)
+            n_capitals += ft.has_capitals(buffers.decisions[t])
     return n_uncertain, n_capitals
 
 
@@ -283,24 +259,24 @@ def _stage2(
     n_words, n_capitals: the number of words with case in the line, and of those whose decision has capitals.
     """
     queue = buffers.queue
-    for block in range(0, n_uncertain, BLOCK):
-        block_end = min(n_uncertain, block + BLOCK)
+    for block in range(0, n_uncertain, ft.BLOCK):
+        block_end = min(n_uncertain, block + ft.BLOCK)
         for j in range(block, block_end):
             t, features = text.token_of[buffers.unsettled[j]], buffers.features[j - block]
-            decision_features(text.tokens, buffers.decisions, t, n_words, n_capitals, features)
-            prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
+            ft.decision_features(text.tokens, buffers.decisions, t, n_words, n_capitals, features)
+            ft.prefetch_rows(context.stage2, 1, features, ft.N_DECISION_FEATURES)
         for j in range(block, block_end):
             i = buffers.unsettled[j]
             z = log_p[i]
-            _keep(buffers.kept, i, DECIDED_FEATURES, buffers.features[j - block], N_DECISION_FEATURES)
-            sums = sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
-            whole, scale, weight = scores_of(sums, N_DECISION_FEATURES), context.scales[1], f32(PRIOR_WEIGHT)
+            _keep(buffers.kept, i, ft.DECIDED_FEATURES, buffers.features[j - block], ft.N_DECISION_FEATURES)
+            sums = sum_rows(context.stage2, buffers.features[j - block], ft.N_DECISION_FEATURES)
+            whole, scale, weight = scores_of(sums, ft.N_DECISION_FEATURES), context.scales[1], f32(ft.PRIOR_WEIGHT)
             _put(
                 z, weight * z[0], weight * z[1] + f32(scale * whole[0]), weight * z[2] + f32(scale * whole[1]),
                 weight * z[3] + f32(scale * whole[2]),
             )  # fmt: skip
             queue.words[n_queued], queue.domains[n_queued] = i, domain
-            n_queued += i64(gets_network(text.tokens, text.token_of[i], lead(z, likeliest(z))))
+            n_queued += i64(gets_network(text.tokens, text.token_of[i], ft.lead(z, ft.likeliest(z))))
     return n_queued
 
 
