@@ -16,21 +16,10 @@ import numpy.typing as npt
 from capfst.kernels import allocating, copy_bytes, inner, kernel
 from capfst.kernels.types import BoolArray, I64Matrix, U8Array, U32Array, U64Array, i64, u32, u64
 from capfst.system.hashing import hash_bytes
+from capfst.text import tokenizer as tok
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_capitalized
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import (
-    COMPOUND,
-    MARKS,
-    NEWLINE,
-    WORD,
-    Tokens,
-    TokensAndKeys,
-    allocate_tokens,
-    canonical,
-    capacity,
-    read_tokens,
-)
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
@@ -89,10 +78,10 @@ def _word_before(token_types: U8Array, i: i64, least: i64, stream: U32Array, wri
     """Return the id of the word before token i and the marks before it, each of which is one id in the stream; 0 if
     there is none, or if fewer than `least` tokens are before the marks in the line."""
     t = i - 1
-    while t >= 0 and token_types[t] == MARKS:
+    while t >= 0 and token_types[t] == tok.MARKS:
         t -= 1
     for k in range(least):
-        if t - k < 0 or token_types[t - k] == NEWLINE:
+        if t - k < 0 or token_types[t - k] == tok.NEWLINE:
             return 0
     return stream[written - (i - t)]
 
@@ -100,7 +89,7 @@ def _word_before(token_types: U8Array, i: i64, least: i64, stream: U32Array, wri
 @allocating
 def _intern(
     buf: U8Array,
-    tokens: Tokens,
+    tokens: tok.Tokens,
     begins: BoolArray,
     first: i64,
     last: i64,
@@ -123,7 +112,7 @@ def _intern(
     i = first
     while i < last:
         token_type = token_types[i]
-        if token_type == NEWLINE:
+        if token_type == tok.NEWLINE:
             counts[_word_before(token_types, i, 1, stream, written), LINE_ENDS] += 1
             stream[written] = 0
             written += 1
@@ -133,7 +122,7 @@ def _intern(
             length = ends[i] - starts[i]
             copy_bytes(buf, starts[i], length, scratch, 0)
         else:
-            length = canonical(buf, starts[i], ends[i], token_type, scratch)
+            length = tok.canonical(buf, starts[i], ends[i], token_type, scratch)
         if 2 * (n + 1) > slots.size or n + 2 > offsets.size or offsets[n] + length > data.size:
             break
         slot, tag = _find_slot(table, scratch, length)
@@ -144,13 +133,14 @@ def _intern(
             slots[slot] = tag << u64(32) | u64(n)
         word = u32(slots[slot] & _ID)
         # A sentence of one word is rarer than a line that begins with an abbreviation: Mr. Smith, Fig. 3.
-        before = _word_before(token_types, i, 2, stream, written) if begins[i] and token_types[i - 1] == MARKS else 0
+        after_mark = begins[i] and token_types[i - 1] == tok.MARKS
+        before = _word_before(token_types, i, 2, stream, written) if after_mark else 0
         if before:
             counts[before, BREAKS] += 1
             stream[written] = u32(before) | COMPOUND_BIT
             stream[written + 1] = 0
             written += 2
-        if token_type == COMPOUND:
+        if token_type == tok.COMPOUND:
             parts = 1
             while i + parts < last and ends[i + parts] <= ends[i]:
                 parts += 1
@@ -174,7 +164,7 @@ class Interner:
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
         self._table = _Table(np.zeros(1 << 16, np.uint64), words)
-        self._tokens: TokensAndKeys | None = None  # buffers for the tokens of a block
+        self._tokens: tok.TokensAndKeys | None = None  # buffers for the tokens of a block
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tokens": None, "info": INFO[:0]}
@@ -187,9 +177,9 @@ class Interner:
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
         """Return the stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
-        if self._tokens is None or self._tokens[1].size < capacity(buf.size):
-            self._tokens = allocate_tokens(buf.size)
-        tokens, keys = read_tokens(buf, pretokenized, self.info, self.clitics, self._tokens)
+        if self._tokens is None or self._tokens[1].size < tok.capacity(buf.size):
+            self._tokens = tok.allocate_tokens(buf.size)
+        tokens, keys = tok.read_tokens(buf, pretokenized, self.info, self.clitics, self._tokens)
         begins = np.zeros(keys.size, np.bool_)
         if not pretokenized:
             mark_capitalized(buf, tokens, self.info, begins)
@@ -203,7 +193,7 @@ class Interner:
         """Return the ids of words, uint32[n]; add new ones."""
         offsets = words.offsets.astype(np.int64, copy=False)
         starts, ends = offsets[:-1], offsets[1:]
-        tokens = Tokens(starts, ends, np.full(len(starts), WORD, np.uint8))
+        tokens = tok.Tokens(starts, ends, np.full(len(starts), tok.WORD, np.uint8))
         return self._intern(words.data, tokens, np.zeros(len(starts), np.bool_), True)
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
@@ -213,7 +203,7 @@ class Interner:
         return ids
 
     def _intern(
-        self, buf: npt.NDArray[np.uint8], tokens: Tokens, begins: npt.NDArray[np.bool_], as_written: bool
+        self, buf: npt.NDArray[np.uint8], tokens: tok.Tokens, begins: npt.NDArray[np.bool_], as_written: bool
     ) -> npt.NDArray[np.uint32]:
         """Return the stream of the tokens of `buf`."""
         n = len(tokens.starts)

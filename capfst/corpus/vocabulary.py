@@ -19,19 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shapes
-from capfst.corpus.first_words import (
-    AFTER_MARK,
-    BEFORE_NAME,
-    COMMA,
-    END,
-    FIRST,
-    INSIDE,
-    MARK,
-    NAME,
-    PLACES,
-    first_forms,
-    word_kinds,
-)
+from capfst.corpus import first_words as fw
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.labels import LabeledCorpus, mapped
 from capfst.corpus.word_lists import WordLists
@@ -60,7 +48,7 @@ MIXED_RARE = 20
 SLIP_SHARE = 0.002
 """A form in mixed case with a smaller share of the occurrences of its word is a slip: THe."""
 
-_NOT_COUNTED = np.zeros((PLACES, 0), np.int64)
+_NOT_COUNTED = np.zeros((fw.PLACES, 0), np.int64)
 
 Label = Callable[[npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
 """stream → its labels; may overwrite the stream."""
@@ -129,7 +117,7 @@ def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
     place, int64[PLACES, ids], before first words are replaced, unless the counts are empty. Return the new length."""
     j = 0
     i = 0
-    place, first = FIRST, (-1)
+    place, first = fw.FIRST, (-1)
     while i < stream.size:
         word = stream[i]
         if word & COMPOUND_BIT:
@@ -147,24 +135,24 @@ def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
             i += 1
         kind = rules.kinds[word]
         if first >= 0:
-            _end_first(stream, first, BEFORE_NAME if kind == NAME else FIRST, rules, counts)
-            place, first = INSIDE, -1
+            _end_first(stream, first, fw.BEFORE_NAME if kind == fw.NAME else fw.FIRST, rules, counts)
+            place, first = fw.INSIDE, -1
         if word == 0:
-            _add(counts, INSIDE, word)
-            place = FIRST
-        elif kind >= MARK:
-            _add(counts, INSIDE, word)
-            if place != FIRST or kind != END:
-                place = INSIDE if kind == COMMA else AFTER_MARK
-        elif place == FIRST:
+            _add(counts, fw.INSIDE, word)
+            place = fw.FIRST
+        elif kind >= fw.MARK:
+            _add(counts, fw.INSIDE, word)
+            if place != fw.FIRST or kind != fw.END:
+                place = fw.INSIDE if kind == fw.COMMA else fw.AFTER_MARK
+        elif place == fw.FIRST:
             first = j
         else:
             _add(counts, place, word)
-            place = INSIDE
+            place = fw.INSIDE
         stream[j] = word
         j += 1
     if first >= 0:
-        _end_first(stream, first, FIRST, rules, counts)
+        _end_first(stream, first, fw.FIRST, rules, counts)
     return j
 
 
@@ -279,7 +267,7 @@ def build_vocabulary(
     rules = _Rules(
         kept,
         _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]),
-        word_kinds(words, shape_of),
+        fw.word_kinds(words, shape_of),
         np.stack([as_they_are, as_they_are]),
     )
 
@@ -293,16 +281,16 @@ def build_vocabulary(
         relabel(stream, labels)
         return stream
 
-    by_place, in_lists = np.zeros((2, PLACES, common.size + 1), np.int64)
+    by_place, in_lists = np.zeros((2, fw.PLACES, common.size + 1), np.int64)
     for k, stream in streams:
         resolve(rules, k, stream, by_place)
     for each in lists.streams if lists else ():
         resolve(rules, len(interners), each.stream.copy(), in_lists)
     listed = np.append(False, in_lists[:, 1:].any(0))
     several = "+" in language.name.partition("/")[0]
-    first = first_forms(by_place, small_ids, shape_of, rules.kinds, several)
-    counts = by_place[INSIDE] + by_place[AFTER_MARK]
-    for place in (FIRST, BEFORE_NAME):
+    first = fw.first_forms(by_place, small_ids, shape_of, rules.kinds, several)
+    counts = by_place[fw.INSIDE] + by_place[fw.AFTER_MARK]
+    for place in (fw.FIRST, fw.BEFORE_NAME):
         np.add.at(counts, first[place], by_place[place])
     _refuse_reserved(words, counts + listed)
     ranks = _ranks(lowercase)[lower_of]
