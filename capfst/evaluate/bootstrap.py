@@ -17,17 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from capfst.evaluate import score
 from capfst.evaluate.compare import COLUMNS, LineCounts
-from capfst.evaluate.score import (
-    Scores,
-    aligned,
-    compare_files,
-    measures,
-    none_if_nan,
-    show,
-    total,
-    with_former_name,
-)
 
 CONFIDENCE = 95  # percent
 
@@ -41,7 +32,7 @@ class Comparison:
     """
 
     names: list[str]
-    scores: list[Scores]
+    scores: list[score.Scores]
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
     p: npt.NDArray[np.float64]
@@ -56,25 +47,26 @@ class Comparison:
         """Return each hypothesis's scores, intervals and p-values, and the signature, for JSON."""
         hypotheses: list[dict[str, Any]] = []
         for k, (name, scores) in enumerate(zip(self.names, self.scores, strict=True)):
-            low, high, p = (map(none_if_nan, table[k].tolist()) for table in (self.low, self.high, self.p))
+            low, high, p = (map(score.none_if_nan, table[k].tolist()) for table in (self.low, self.high, self.p))
             hypotheses.append({"hypothesis": name, **scores.to_dict()})
             ends = dict(zip(scores.titles, zip(low, high, strict=True), strict=True))
-            hypotheses[k]["intervals"] = with_former_name(ends)
+            hypotheses[k]["intervals"] = score.with_former_name(ends)
             if k > 0:
-                hypotheses[k]["p"] = with_former_name(dict(zip(scores.titles, p, strict=True)))
+                hypotheses[k]["p"] = score.with_former_name(dict(zip(scores.titles, p, strict=True)))
         return {"hypotheses": hypotheses, "confidence": CONFIDENCE, "signature": self.signature}
 
     def table(self) -> str:
         """Format the comparison as lines of text, without a final newline."""
         rows = [("measure", "hypothesis", "score", f"{CONFIDENCE} % interval", "difference", "p")]
-        values = measures(np.array([scores.counts for scores in self.scores]))
+        values = score.measures(np.array([scores.counts for scores in self.scores]))
         for column, title in enumerate(self.scores[0].titles.values()):
             for k, name in enumerate(self.names):
                 value, low, high, p = (table[k, column] for table in (values, self.low, self.high, self.p))
-                difference = (show(value - values[0, column], "+.2f"), show(p, ".3f")) if k > 0 else ("", "")
-                interval = f"{show(low)} to {show(high)}"
-                rows.append((title if k == 0 else "", name, show(value), interval, *difference))
-        return aligned(rows, texts=2) + "\n\n" + self.signature
+                difference = score.show(value - values[0, column], "+.2f"), score.show(p, ".3f")
+                interval = f"{score.show(low)} to {score.show(high)}"
+                ends = difference if k > 0 else ("", "")
+                rows.append((title if k == 0 else "", name, score.show(value), interval, *ends))
+        return score.aligned(rows, texts=2) + "\n\n" + self.signature
 
 
 def compare_hypotheses(
@@ -105,13 +97,13 @@ def compare_hypotheses(
     """
     lines = []
     for hypothesis in hypotheses:
-        blocks = list(compare_files(references, hypothesis, skip_first, in_vocabulary, align))
+        blocks = list(score.compare_files(references, hypothesis, skip_first, in_vocabulary, align))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
-    empty = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
-    scores = [total([counts], empty) for counts in lines]
+    empty = score.Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    scores = [score.total([counts], empty) for counts in lines]
     columns = len(empty.titles)
-    resampled = measures(resample(lines, resamples, seed))[..., :columns]
-    observed = measures(np.stack([counts.sum(0) for counts in lines]))[:, :columns]
+    resampled = score.measures(resample(lines, resamples, seed))[..., :columns]
+    observed = score.measures(np.stack([counts.sum(0) for counts in lines]))[:, :columns]
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
     difference = resampled - resampled[:, :1]

@@ -20,21 +20,7 @@ from capfst.evaluate.edit_distance import code_points, edits
 from capfst.exceptions import CorpusError
 from capfst.kernels import allocating, inner
 from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Array, U32Matrix, i64, u32
-from capfst.text.unicode import (
-    CAPITAL_SIGMA,
-    CLASS,
-    CODE_POINTS,
-    DOT_ABOVE,
-    DOTLESS_I,
-    DOTTED_CAPITAL_I,
-    FINAL_SIGMA,
-    INFO,
-    IS_CASED,
-    IS_UPPER,
-    LETTER,
-    SPACE,
-    TO_LOWER,
-)
+from capfst.text import unicode as uni
 
 SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 
@@ -59,11 +45,11 @@ _REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
 _MISSING: Any = object()  # the counterpart of a line after the end of the shorter text
 
 # A final sigma folds to sigma, because some Greek text is lowercased without regard to the ends of words.
-FOLD = np.arange(CODE_POINTS, dtype=np.uint32)
-FOLD[: len(TO_LOWER)] = TO_LOWER
-FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
+FOLD = np.arange(uni.CODE_POINTS, dtype=np.uint32)
+FOLD[: len(uni.TO_LOWER)] = uni.TO_LOWER
+FOLD[uni.FINAL_SIGMA] = uni.TO_LOWER[uni.CAPITAL_SIGMA]
 _TURKISH_FOLD = FOLD.copy()
-_TURKISH_FOLD[[ord("I"), DOTTED_CAPITAL_I, DOTLESS_I]] = ord("i")
+_TURKISH_FOLD[[ord("I"), uni.DOTTED_CAPITAL_I, uni.DOTLESS_I]] = ord("i")
 
 
 def compare(
@@ -95,7 +81,7 @@ def compare(
         known = np.fromiter(map(is_known, tokens) if is_known else (), np.bool_)
         ref, ref_ends = _concatenate(ref_lines)
         hyp, hyp_ends = _concatenate(hyp_lines)
-        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, _TURKISH_FOLD, counts)
+        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, uni.INFO, FOLD, _TURKISH_FOLD, counts)
         if line >= 0:
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
             ref_column = i - int(ref_ends[line]) + len(ref_line)
@@ -168,7 +154,7 @@ def _excerpt(line: str, column: int) -> str:
 
 @inner
 def _is_space(code: u32, info: U8Array) -> bool:
-    return info[code] & CLASS == SPACE
+    return info[code] & uni.CLASS == uni.SPACE
 
 
 @inner
@@ -225,30 +211,30 @@ def _count_line(
                 if fold[a] != fold[b]:
                     break
                 same = False
-                if has_dot and a == DOTTED_CAPITAL_I:
-                    if j + 1 == j_end or hyp[j + 1] != DOT_ABOVE:
+                if has_dot and a == uni.DOTTED_CAPITAL_I:
+                    if j + 1 == j_end or hyp[j + 1] != uni.DOT_ABOVE:
                         break
                     j += 1
-                elif has_dot and b == DOTTED_CAPITAL_I:
-                    if i + 1 == i_end or ref[i + 1] != DOT_ABOVE:
+                elif has_dot and b == uni.DOTTED_CAPITAL_I:
+                    if i + 1 == i_end or ref[i + 1] != uni.DOT_ABOVE:
                         break
                     i += 1
             elif _is_space(a, info):
                 break
             i += 1
             j += 1
-            if info[a] & CLASS == LETTER or info[a] & IS_CASED:
+            if info[a] & uni.CLASS == uni.LETTER or info[a] & uni.IS_CASED:
                 has_letter = True
-            if info[a] & IS_CASED:
+            if info[a] & uni.IS_CASED:
                 if cased == 0:
-                    first_is_upper = info[a] & IS_UPPER != 0
+                    first_is_upper = info[a] & uni.IS_UPPER != 0
                 cased += 1
-            if info[a] & IS_UPPER:
+            if info[a] & uni.IS_UPPER:
                 upper += 1
                 if not skipping:
                     ref_upper[n] = a
                     n += 1
-            if info[b] & IS_UPPER:
+            if info[b] & uni.IS_UPPER:
                 proposed = True
                 if not skipping:
                     hyp_upper[m] = b

@@ -32,24 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
+from capfst.evaluate import compare as cmp
 from capfst.evaluate.alignment import compare_aligned
-from capfst.evaluate.compare import (
-    CAPITALS,
-    COLUMNS,
-    CORRECT,
-    DELETIONS,
-    PROPOSED,
-    SHAPE_NAMES,
-    SUBSTITUTIONS,
-    TOKENS,
-    UNKNOWN,
-    UNKNOWN_CORRECT,
-    WORD_DELETIONS,
-    WORD_SUBSTITUTIONS,
-    WORDS,
-    LineCounts,
-    compare,
-)
 from capfst.exceptions import quantity
 from capfst.io.blocks import read_blocks
 
@@ -79,14 +63,15 @@ class TokenCounts(NamedTuple):
 
 def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Compute `ALIGNED_MEASURES` in percent, float64[…, 6], from counts[…, COLUMNS]; NaN if a denominator is 0."""
-    tokens, correct = counts[..., TOKENS:CORRECT].sum(-1), counts[..., CORRECT:UNKNOWN].sum(-1)
-    proposed = counts[..., PROPOSED]
-    gold = sum(counts[..., TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS)
-    true = sum(counts[..., CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS)
-    errors = counts[..., DELETIONS : SUBSTITUTIONS + 1].sum(-1)
-    word_errors = counts[..., WORD_DELETIONS : WORD_SUBSTITUTIONS + 1].sum(-1)
+    tokens, correct = counts[..., cmp.TOKENS : cmp.CORRECT].sum(-1), counts[..., cmp.CORRECT : cmp.UNKNOWN].sum(-1)
+    proposed = counts[..., cmp.PROPOSED]
+    gold = sum(counts[..., cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS)
+    true = sum(counts[..., cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS)
+    errors = counts[..., cmp.DELETIONS : cmp.SUBSTITUTIONS + 1].sum(-1)
+    word_errors = counts[..., cmp.WORD_DELETIONS : cmp.WORD_SUBSTITUTIONS + 1].sum(-1)
     numerators = np.stack([correct, true, true, 2 * true, errors, word_errors], -1)
-    denominators = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS], counts[..., WORDS]], -1)
+    in_reference = counts[..., cmp.CAPITALS], counts[..., cmp.WORDS]
+    denominators = np.stack([tokens, proposed, gold, proposed + gold, *in_reference], -1)
     return np.divide(100.0 * numerators, denominators, out=np.full(numerators.shape, np.nan), where=denominators > 0)
 
 
@@ -97,7 +82,7 @@ class Scores:
     A rate is None if its denominator is 0: no token of a shape, no upper-case character.
     """
 
-    counts: tuple[int, ...] = (0,) * COLUMNS
+    counts: tuple[int, ...] = (0,) * cmp.COLUMNS
     lines: int = 0
     skip_first: bool = False
     vocabulary: bool = False
@@ -155,11 +140,11 @@ class Scores:
     @property
     def groups(self) -> dict[str, TokenCounts]:
         """Counts of all tokens, of the tokens of each shape, and of those in and out of the vocabulary."""
-        tokens, correct = self.counts[TOKENS:CORRECT], self.counts[CORRECT:UNKNOWN]
+        tokens, correct = self.counts[cmp.TOKENS : cmp.CORRECT], self.counts[cmp.CORRECT : cmp.UNKNOWN]
         groups = {"all": TokenCounts(sum(tokens), sum(correct))}
-        groups |= dict(zip(SHAPE_NAMES, map(TokenCounts, tokens, correct), strict=True))
+        groups |= dict(zip(cmp.SHAPE_NAMES, map(TokenCounts, tokens, correct), strict=True))
         if self.vocabulary:
-            unknown, unknown_correct = self.counts[UNKNOWN], self.counts[UNKNOWN_CORRECT]
+            unknown, unknown_correct = self.counts[cmp.UNKNOWN], self.counts[cmp.UNKNOWN_CORRECT]
             groups["in vocabulary"] = TokenCounts(sum(tokens) - unknown, sum(correct) - unknown_correct)
             groups["out of vocabulary"] = TokenCounts(unknown, unknown_correct)
         return groups
@@ -167,18 +152,18 @@ class Scores:
     @property
     def _capitals(self) -> dict[str, int]:
         return {
-            "proposed": self.counts[PROPOSED],
-            "reference": sum(self.counts[TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
-            "correct": sum(self.counts[CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
+            "proposed": self.counts[cmp.PROPOSED],
+            "reference": sum(self.counts[cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
+            "correct": sum(self.counts[cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
         }
 
     @property
     def _characters(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[CAPITALS : SUBSTITUTIONS + 1], strict=True))
+        return dict(zip(_EDITS, self.counts[cmp.CAPITALS : cmp.SUBSTITUTIONS + 1], strict=True))
 
     @property
     def _words(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[WORDS : WORD_SUBSTITUTIONS + 1], strict=True))
+        return dict(zip(_EDITS, self.counts[cmp.WORDS : cmp.WORD_SUBSTITUTIONS + 1], strict=True))
 
     def __str__(self) -> str:
         return self.table()
@@ -282,7 +267,7 @@ def score(
             UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    counts = (compare_aligned if align else compare)(references, hypotheses, skip_first, in_vocabulary)
+    counts = (compare_aligned if align else cmp.compare)(references, hypotheses, skip_first, in_vocabulary)
     return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
@@ -305,14 +290,14 @@ def compare_files(
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
-) -> Iterator[LineCounts]:
+) -> Iterator[cmp.LineCounts]:
     """Yield the counts of `compare.compare`, or of `alignment.compare_aligned`, for the lines of two files."""
     names = (str(references), str(hypotheses))
     lines = (read_lines(Path(references)), read_lines(Path(hypotheses)))
-    return (compare_aligned if align else compare)(*lines, skip_first, in_vocabulary, names)
+    return (compare_aligned if align else cmp.compare)(*lines, skip_first, in_vocabulary, names)
 
 
-def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
+def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
     """Return the scores of all lines of the blocks together. empty: the scores of no lines, with the settings."""
     scores = empty
     for counts in blocks:

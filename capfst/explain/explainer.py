@@ -21,17 +21,8 @@ from capfst.casing.types import LabelPath, Words
 from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
+from capfst.explain import explanation as ex
 from capfst.explain.arc_parts import CONTEXT, GAP, LM, arc_parts, casing_costs
-from capfst.explain.explanation import (
-    ExplainedCasing,
-    ExplainedForm,
-    ExplainedWord,
-    Explanation,
-    LatticeArc,
-    NGram,
-    Parts,
-    Reason,
-)
 from capfst.explain.paths import Arc, Paths
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
@@ -127,7 +118,7 @@ class _Explainer:
                     text = self.texts[arc.form, None if arc.form or not has_shapes else column, arc.is_first][word]
                     yield text, cost + more, _Casing(arc, column)
 
-    def parts_of(self, casings: list[_Casing], with_end: bool = True) -> Parts:
+    def parts_of(self, casings: list[_Casing], with_end: bool = True) -> ex.Parts:
         """Return the parts of the cost of a path, or of a part of it: the LM's, with that of the line's end; that of
         gaps where sentences may begin, if there are any; and those of the casings."""
         is_end = with_end and (not casings or casings[-1].arc.word + 1 == len(self.columns))
@@ -139,7 +130,7 @@ class _Explainer:
             parts[part] = math.fsum(costs[arc.word, column] for arc, column in casings)
         return parts
 
-    def word_parts(self, casing: _Casing) -> Parts:
+    def word_parts(self, casing: _Casing) -> ex.Parts:
         """Return the parts of the cost of a casing of a word."""
         own = {part: float(costs[casing.arc.word, casing.column]) for part, costs in self.parts.items()}
         return self.parts_of([casing], with_end=False) | own
@@ -175,7 +166,7 @@ class _Explainer:
         words = ["<s>", *([] if start == model.start else [model.symbols[token]]), *words]
         return words[len(words) - n :]
 
-    def ngram(self, casings: list[_Casing]) -> NGram:
+    def ngram(self, casings: list[_Casing]) -> ex.NGram:
         """Return the n-gram by which the LM reads the last word of a path."""
         arc = casings[-1].arc
         state = self.paths.states[arc.source]
@@ -183,9 +174,9 @@ class _Explainer:
         before = (casing.arc for casing in reversed(casings[:-1]))
         words = self.history(before, self.lm.context(state) - backoffs)
         cost = self.lm.arc(state, arc.label)[0]
-        return NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
+        return ex.NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
-    def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
+    def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[ex.Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""
         context = self.pipeline.context
         sums: dict[str, float] = {}
@@ -202,11 +193,11 @@ class _Explainer:
             for name, cost in costs.items():
                 sums[name] = sums.get(name, 0.0) + sign * cost
         ordered = sorted(sums.items(), key=lambda item: -abs(item[1]))
-        return tuple(Reason(name, cost) for name, cost in ordered if cost)
+        return tuple(ex.Reason(name, cost) for name, cost in ordered if cost)
 
     def forms(
         self, best: list[_Casing], path: LabelPath, texts: list[str], found: list[Reasons]
-    ) -> Iterator[tuple[ExplainedForm, ...]]:
+    ) -> Iterator[tuple[ex.ExplainedForm, ...]]:
         """Yield the casings of each word that competed, given the best path and its words, and the reasons of the
         context model."""
         nodes = {0, *(casing.arc.target for casing in best)}
@@ -226,7 +217,7 @@ class _Explainer:
                 of_best, parts = self.parts_of(best[begin : begin + len(detour)]), self.parts_of(detour)
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
-                    ExplainedForm(
+                    ex.ExplainedForm(
                         written, margin, self.word_parts(casing),
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
@@ -247,9 +238,9 @@ class _Explainer:
             pipeline.context, text.buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
         )
 
-    def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[LatticeArc, ...]]:
+    def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""
-        arcs, numbers = list[LatticeArc](), dict[int, int]()
+        arcs, numbers = list[ex.LatticeArc](), dict[int, int]()
         least = best[0].arc.through if best else 0.0
         for word, of_best in enumerate(best):
             for text, cost, casing in self.casings_of(word):
@@ -258,7 +249,7 @@ class _Explainer:
                     source, target = (numbers.setdefault(node, len(numbers)) for node in (arc.source, arc.target))
                     cost = sum(self.word_parts(casing).values())
                     arcs.append(
-                        LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, casing == of_best)
+                        ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, casing == of_best)
                     )
         return tuple(map(self._name, numbers)), tuple(arcs)
 
@@ -267,7 +258,7 @@ class _Explainer:
         return " ".join(self.history(self.paths.backwards(node), self.lm.context(self.paths.states[node])))
 
 
-def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Explanation:
+def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex.Explanation:
     """Explain the line of a text with this number, from 1, and its n best casings.
 
     Raises:
@@ -285,7 +276,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         arcs = explainer.casings(explainer.paths.path_of(path))
         parts = explainer.parts_of(arcs)
         parts[LM] += start
-        casings.append((ExplainedCasing(cost, decoded(casing), parts), arcs, path))
+        casings.append((ex.ExplainedCasing(cost, decoded(casing), parts), arcs, path))
     explained, best, path = casings[0]
     data, spelled, tokens = explainer.spell(path, line.costs.shapes)
     texts = list(map(decoded, spelled))
@@ -295,8 +286,8 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         begin = end + len(decoded(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
         end = begin + len(texts[i])
         log_odds = forms[1].margin if len(forms) > 1 else math.inf
-        of_words.append(ExplainedWord(begin, end, explainer.given(i), bool(path.begins[i]), log_odds, forms))
-    return Explanation(
+        of_words.append(ex.ExplainedWord(begin, end, explainer.given(i), bool(path.begins[i]), log_odds, forms))
+    return ex.Explanation(
         explained.text,
         decoded(recased),
         explained.cost,
