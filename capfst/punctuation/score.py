@@ -15,44 +15,18 @@ import numpy.typing as npt
 
 from capfst.kernels import add_rows, fence, inner, kernel, multiply_tile, prefetch, read_gates, round_tile
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
-from capfst.kernels.types import (
-    BoolArray,
-    F32Array,
-    F32Matrix,
-    I8Array,
-    I8Matrix,
-    I16Array,
-    I32Array,
-    I64Array,
-    U8Array,
-    f32,
-    i8,
-    i64,
-)
-from capfst.punctuation.network import (
-    AHEAD,
-    BACK,
-    DOUBT,
-    EMBEDDING,
-    MARKS,
-    NEAR_AHEAD,
-    NEAR_BACK,
-    RESULT1,
-    RESULT2,
-    UNITS1,
-    UNITS2,
-    WINDOW,
-    Rounded,
-    RoundedDense,
-)
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I8Array, I8Matrix, I16Array, I32Array, I64Array
+
+from capfst.kernels.types import U8Array, f32, i8, i64  # isort: skip
+from capfst.punctuation import network as net
 
 _ONE, _MOST = 32, 127  # 1 and the largest number, in 8 bits; `read_gates` expects this 1
 _ZERO = 64  # 0 in embeddings
 _BLOCK = 1024  # words that are read at once
 _OVERLAP = 64  # words on each side of a part of a longer line that are read with it
-_N_MARKS = len(MARKS)
-_NEAR, _GATES1 = NEAR_BACK + NEAR_AHEAD, 4 * UNITS1
-_FIRST_GATES = (BACK + AHEAD) * WINDOW  # where the products for the gates begin
+_N_MARKS = len(net.MARKS)
+_NEAR, _GATES1 = net.NEAR_BACK + net.NEAR_AHEAD, 4 * net.UNITS1
+_FIRST_GATES = (net.BACK + net.AHEAD) * net.WINDOW  # where the products for the gates begin
 _SOON = 3  # words from one that is read to one whose products are fetched
 _LINE = 64  # bytes in a line of the cache
 _N_PRODUCTS = _FIRST_GATES + _NEAR * _GATES1
@@ -66,7 +40,7 @@ class Packed(NamedTuple):
     bias: F32Array  # [outputs]
 
     @classmethod
-    def of(cls, layer: RoundedDense, n_shifted: int = 0, zero: int = _ONE, one: float = _ONE) -> Packed:
+    def of(cls, layer: net.RoundedDense, n_shifted: int = 0, zero: int = _ONE, one: float = _ONE) -> Packed:
         """Return a layer, in tiles. Of its inputs, 1 is `one`, and 0 is
         `zero` for the last n_shifted of them."""
         weights, units, bias = layer
@@ -108,10 +82,9 @@ class Buffers(NamedTuple):
     def of(cls, n_words: int) -> Buffers:
         """Allocate them for blocks of a text of so many words."""
         n = min(n_words, _BLOCK + 2 * _OVERLAP) + TILE_ROWS
-        h1, gates, h2, h3 = (
-            np.empty((n, width), np.int8) for width in (WINDOW + 2 * UNITS1, 4 * UNITS2, RESULT1 + 2 * UNITS2, RESULT2)
-        )
-        states, scores = np.empty(max(UNITS1, UNITS2), np.int16), np.empty((n, _N_MARKS), np.float32)
+        widths = net.WINDOW + 2 * net.UNITS1, 4 * net.UNITS2, net.RESULT1 + 2 * net.UNITS2, net.RESULT2
+        h1, gates, h2, h3 = (np.empty((n, width), np.int8) for width in widths)
+        states, scores = np.empty(max(net.UNITS1, net.UNITS2), np.int16), np.empty((n, _N_MARKS), np.float32)
         begins, rows = np.empty(n, np.bool_), np.empty(n, np.int64)
         sums = np.empty(TILE_ROWS * TILE_COLUMNS, np.int32)
         return cls(h1, gates, states, begins, rows, h2, h3, scores, sums)
@@ -149,25 +122,26 @@ def _fetch(products: I8Matrix, vectors: I32Array, at: i64) -> None:
 @inner
 def _read_words(vectors: I32Array, at: I64Array, begin: i64, n: i64, scorer: Scorer, buffers: Buffers) -> None:
     """Fill in h1, from the products of the words around each gap."""
-    for k in range(at[begin] - BACK + 1, at[begin + n - 1] + AHEAD + 1):
+    for k in range(at[begin] - net.BACK + 1, at[begin + n - 1] + net.AHEAD + 1):
         vector = i64(vectors[k])
         if scorer.is_filled[vector // TILE_ROWS] == 0:
             _fill_products(vector, scorer, buffers.sums)
-    products, h1, half = scorer.products, buffers.h1, _GATES1 // 2
+    products, h1, gates, half = scorer.products, buffers.h1, buffers.gates, _GATES1 // 2
     width = h1.shape[1]
     for direction in range(2):
         for count in range(n):
             row = count if direction == 0 else n - 1 - count
-            first = at[begin + row] - BACK + 1
+            first = at[begin + row] - net.BACK + 1
             if direction == 0:
-                _fetch(products, vectors, first + BACK + AHEAD + _SOON)
-                add_rows(products, vectors, first, BACK + AHEAD, 0, WINDOW, WINDOW, h1, row * width)
-                for k in range(WINDOW):
+                _fetch(products, vectors, first + net.BACK + net.AHEAD + _SOON)
+                add_rows(products, vectors, first, net.BACK + net.AHEAD, 0, net.WINDOW, net.WINDOW, h1, row * width)
+                for k in range(net.WINDOW):
                     h1[row, k] = max(i8(0), h1[row, k])
             column = _FIRST_GATES + direction * half
-            add_rows(products, vectors, first + BACK - NEAR_BACK, _NEAR, column, _GATES1, half, buffers.gates, 0)
+            add_rows(products, vectors, first + net.BACK - net.NEAR_BACK, _NEAR, column, _GATES1, half, gates, 0)
             keeps = 0 if buffers.begins[row + direction] else -1
-            read_gates(buffers.gates, 0, UNITS1, keeps, buffers.states, h1, row * width + WINDOW + direction * UNITS1)
+            at_state = row * width + net.WINDOW + direction * net.UNITS1
+            read_gates(gates, 0, net.UNITS1, keeps, buffers.states, h1, at_state)
 
 
 @inner
@@ -177,10 +151,10 @@ def _read_doubtful(n: i64, begins: BoolArray, buffers: Buffers) -> None:
     for direction in range(2):
         for count in range(n):
             row = count if direction == 0 else n - 1 - count
-            column, keeps = direction * UNITS2, 0 if begins[row + direction] else -1
+            column, keeps = direction * net.UNITS2, 0 if begins[row + direction] else -1
             read_gates(
-                buffers.gates, 4 * UNITS2 * row + 2 * column, UNITS2, keeps, buffers.states, h2,
-                row * h2.shape[1] + RESULT1 + column,
+                buffers.gates, 4 * net.UNITS2 * row + 2 * column, net.UNITS2, keeps, buffers.states, h2,
+                row * h2.shape[1] + net.RESULT1 + column,
             )  # fmt: skip
 
 
@@ -203,7 +177,7 @@ def _find_doubtful(h1: I8Matrix, n: i64, scorer: Scorer, buffers: Buffers) -> i6
         if row % TILE_ROWS == 0:
             _score_tile(h1, row, scorer.early, buffers, row)
         is_first = is_first or buffers.begins[row]
-        if max(scores[row, 1], scores[row, 2], scores[row, 3]) > scores[row, 0] - f32(DOUBT):
+        if max(scores[row, 1], scores[row, 2], scores[row, 3]) > scores[row, 0] - f32(net.DOUBT):
             for k in range(h1.shape[1]):
                 h1[found, k] = h1[row, k]
             buffers.rows[found], buffers.begins[found] = row, is_first
@@ -255,34 +229,34 @@ def _score(
                     scores[word, k] = buffers.scores[word - read, k]
 
 
-def scorer_of(network: Rounded) -> Scorer:
+def scorer_of(network: net.Rounded) -> Scorer:
     """Return the network as the kernels read it."""
-    padding = np.zeros((1, EMBEDDING), np.int8)
+    padding = np.zeros((1, net.EMBEDDING), np.int8)
     vectors = np.concatenate([padding, network.endings, network.words])
     embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
     window, near, early, result1, gates2, result2, output = network.layers
     return Scorer(
         embedded,
-        Packed.of(_of_places(window, near), EMBEDDING, _ZERO, 1 / network.unit),
+        Packed.of(_of_places(window, near), net.EMBEDDING, _ZERO, 1 / network.unit),
         np.empty((len(embedded), _N_PRODUCTS), np.int8),
         np.zeros(len(embedded) // TILE_ROWS, np.uint8),
-        Packed.of(early, 2 * UNITS1),
-        Packed.of(result1, 2 * UNITS1),
+        Packed.of(early, 2 * net.UNITS1),
+        Packed.of(result1, 2 * net.UNITS1),
         Packed.of(gates2),
-        Packed.of(result2, 2 * UNITS2),
+        Packed.of(result2, 2 * net.UNITS2),
         Packed.of(output),
     )
 
 
-def _of_places(*layers: RoundedDense) -> RoundedDense:
+def _of_places(*layers: net.RoundedDense) -> net.RoundedDense:
     """Return layers of windows as one layer of each word in them, which has the outputs of all places."""
     weights, units, biases = [], [], []
     for layer in layers:
-        places = layer.weights.reshape(-1, EMBEDDING, len(layer.units))
+        places = layer.weights.reshape(-1, net.EMBEDDING, len(layer.units))
         weights += list(places)
         units += [layer.units] * len(places)
         biases += [layer.bias, np.zeros((len(places) - 1) * len(layer.bias), np.float32)]
-    return RoundedDense(np.concatenate(weights, 1), np.concatenate(units), np.concatenate(biases))
+    return net.RoundedDense(np.concatenate(weights, 1), np.concatenate(units), np.concatenate(biases))
 
 
 def score(
