@@ -20,20 +20,9 @@ from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import (
-    Array,
-    BoolArray,
-    BoolMatrix,
-    F64Array,
-    F64Matrix,
-    I32Array,
-    I32Matrix,
-    I64Array,
-    U32Matrix,
-    f64,
-    i64,
-    u64,
-)
+from capfst.kernels.types import Array, BoolArray, BoolMatrix, F64Array, F64Matrix, I32Array, I32Matrix, I64Array
+
+from capfst.kernels.types import U32Matrix, f64, i64, u64  # isort: skip
 from capfst.lm.query import LanguageModel, Starts, final_cost, step
 from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.system.hashing import hash_pair

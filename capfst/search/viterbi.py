@@ -22,16 +22,7 @@ from capfst.casing.types import ArcCosts, LabelPath, Words
 from capfst.kernels import inlined, inner, kernel, outlined
 from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, f64, i64, u32
 from capfst.lm.query import Starts, final_cost
-from capfst.search.lattice import (
-    FEW,
-    GAP,
-    Lattice,
-    NodeArray,
-    PositionArray,
-    compose,
-    ends_paths,
-    gap_costs,
-)
+from capfst.search import lattice as lat
 from capfst.search.lookup import LookupTables
 from capfst.text.tokenizer import NEWLINE
 
@@ -40,7 +31,7 @@ DONE, TOO_LONG, IMPOSSIBLE = 0, -3, -4
 
 
 @inner
-def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
+def _precedes(nodes: lat.NodeArray, a: i64, b: i64) -> bool:
     """Return whether the path that ends in link `a` wins a tie with the path that ends in link `b`: whether, at the
     first word where they differ, it has the lower form, or the same form without a sentence boundary after it."""
     is_less = False
@@ -52,7 +43,7 @@ def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
 
 
 @inner
-def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
+def _relax(nodes: lat.NodeArray, target: i64, cost: f64, link: i64) -> None:
     """Relax an edge: update the node's best path if the path by this link is cheaper, or wins the tie."""
     old, old_link = nodes[target].best, nodes[target].link
     is_less = cost < old
@@ -63,7 +54,7 @@ def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
 
 
 @inlined
-def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
+def start_paths(lattice: lat.Lattice, position: i64, cost: f64) -> None:
     """Start the paths at the longest context of a position, or at the node to which it resolves."""
     nodes = lattice.nodes
     node = nodes[nodes[i64(lattice.positions[position].root)].next]
@@ -73,7 +64,7 @@ def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
 
 
 @inlined
-def advance(lattice: Lattice, position: i64, n_forms: i64, gap_cost: f64) -> None:
+def advance(lattice: lat.Lattice, position: i64, n_forms: i64, gap_cost: f64) -> None:
     """Extend the best paths to the nodes of a position by each form of the next word, and by the gap after it, to nodes
     that have rows for the word after it."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
@@ -90,7 +81,7 @@ def advance(lattice: Lattice, position: i64, n_forms: i64, gap_cost: f64) -> Non
 
 @inlined
 def cross_boundary(
-    lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts, gap_cost: f64
+    lattice: lat.Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts, gap_cost: f64
 ) -> None:
     """Extend the best paths as `advance` does, then by the end of the sentence (`</s>`) to the start of the next
     sentence."""
@@ -111,7 +102,7 @@ def cross_boundary(
 
 
 @inner
-def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words, path: LabelPath) -> None:
+def _trace_back(lattice: lat.Lattice, node: i64, begin: i64, end: i64, words: Words, path: LabelPath) -> None:
     """Write to `path` the best path to `node`, for the words begin … end − 1 of a chunk; the node is at the position
     after them."""
     for k in range(end - 1, begin - 1, -1):
@@ -124,7 +115,7 @@ def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words,
 
 
 @inlined
-def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i64, f64]:
+def best_final(lattice: lat.Lattice, tables: LookupTables, position: i64) -> tuple[i64, f64]:
     """Return the node of the position where the best path of a line ends, and its cost; node −1 if no path has a finite
     cost."""
     nodes = lattice.nodes
@@ -143,7 +134,7 @@ def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i
 
 
 @inner
-def _common_node(lattice: Lattice, position: i64) -> tuple[i64, i64]:
+def _common_node(lattice: lat.Lattice, position: i64) -> tuple[i64, i64]:
     """Return the last position, this one or an earlier one, where all paths to this position share a node, and that
     node; −1 if there is no path. Overwrites the lattice's queue."""
     nodes, alive = lattice.nodes, lattice.queue
@@ -192,7 +183,7 @@ def _choose(words: Words, choices: Choices, path: LabelPath) -> None:
     offset = 0
     for i in range(words.n_forms.size):
         n_forms = i64(words.n_forms[i])
-        if n_forms <= FEW and offset + FEW <= costs.size:  # no loop: nearly all words
+        if n_forms <= lat.FEW and offset + lat.FEW <= costs.size:  # no loop: nearly all words
             has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
             has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
             low = 0 if has0 else 1 if has1 else 2 if has2 else 3
@@ -235,7 +226,7 @@ def _is_open(words: Words, choices: Choices, i: i64) -> bool:
 @outlined
 @inner
 def fill_chunk(
-    words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: PositionArray
+    words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: lat.PositionArray
 ) -> tuple[i64, i64]:
     """Fill up to `size` positions with the words from `begin` on. Return the number of positions filled, and the number
     of the next word.
@@ -263,7 +254,7 @@ def fill_chunk(
             is_end = ahead == n or words.token_types[ahead] == NEWLINE
             resume = ahead if is_end else max(i, ahead - context)
             if resume > i:
-                record.token_type, record.n_forms, record.number = GAP, 0, i
+                record.token_type, record.n_forms, record.number = lat.GAP, 0, i
                 record.may_begin = False
                 record.label = 0
                 record.offset = -1
@@ -294,7 +285,7 @@ def search(
     starts: Starts,
     tables: LookupTables,
     usual_size: i64,
-    lattice: Lattice,
+    lattice: lat.Lattice,
     path: LabelPath,
     costs: F64Array,
 ) -> tuple[i64, i64]:
@@ -318,15 +309,15 @@ def search(
         if size > positions.size - 2:
             return TOO_LONG, size
         filled, next_word = fill_chunk(words, choices, begin, context, size, positions)
-        status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
+        status = lat.compose(filled, choices.arc_costs, lattice, tables, starts, here)
         if status < 0:
             return status, 0
         start_paths(lattice, 0, cost)
         traced = 0  # the words before this position have their labels
         for position in range(filled + 1):
             record = positions[position]
-            if position < filled and not ends_paths(record.token_type):
-                goes_on, begins = gap_costs(positions[position + 1])
+            if position < filled and not lat.ends_paths(record.token_type):
+                goes_on, begins = lat.gap_costs(positions[position + 1])
                 if goes_on < np.inf:
                     advance(lattice, position, record.n_forms, goes_on)
                 if begins < np.inf:
