@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from capfst.text import unicode as uni
 from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
 from capfst.text.restoring import stripping
 from capfst.text.sentences import has_ended
+from capfst.text.strings import Strings
 
 _V = ord("v")
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
@@ -61,67 +63,53 @@ def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> b
     return False
 
 
+class LowerCase(NamedTuple):
+    """How tokens are written in lowercase as the LM has them, and memory for one: GROWTH times as many bytes, and 8."""
+
+    pretokenized: bool
+    info: U8Array
+    lowering: uni.Lowering
+    lowered: U8Array  # the token in lowercase
+    word: U8Array  # the same in the LM's spelling
+
+
 @outlined
 @inner
-def canonical_lowercase(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    token_type: u8,
-    pretokenized: bool,
-    info: U8Array,
-    lowering: uni.Lowering,
-    lowered: U8Array,
-    word: U8Array,
-) -> i64:
-    """Write the token buf[start:end] to `word` in lowercase as the LM has it. Return its length. `lowered` is working
-    memory; it and `word` hold GROWTH times as many bytes as the token, and 8 more."""
+def canonical_lowercase(buf: U8Array, start: i64, end: i64, token_type: u8, lower: LowerCase) -> i64:
+    """Write the token buf[start:end] to lower.word in lowercase as the LM has it. Return its length."""
     if token_type != tok.WORD and token_type != tok.COMPOUND:
-        return tok.canonical(buf, start, end, token_type, word)
-    length = uni.lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
-    if not pretokenized:
-        return tok.canonical(lowered, 0, length, token_type, word)
-    copy_bytes(lowered, 0, length, word, 0)
+        return tok.canonical(buf, start, end, token_type, lower.word)
+    length = uni.lower_into(buf, start, end, 0, buf.size, lower.lowered, 0, lower.info, lower.lowering)
+    if not lower.pretokenized:
+        return tok.canonical(lower.lowered, 0, length, token_type, lower.word)
+    copy_bytes(lower.lowered, 0, length, lower.word, 0)
     return length
 
 
 @inner
 def _normalize(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    token_type: u8,
-    pretokenized: bool,
-    info: U8Array,
-    lowering: uni.Lowering,
-    lowered: U8Array,
-    word: U8Array,
-    parts: U64Array,
-    begin: i64,
+    buf: U8Array, start: i64, end: i64, token_type: u8, lower: LowerCase, parts: U64Array, begin: i64
 ) -> tuple[i64, bool]:
     """Write a token in lowercase as the LM has it to parts[begin:]. Return its length, and whether it is plain
     ASCII."""
     is_word = token_type == tok.WORD or token_type == tok.COMPOUND
-    if is_word and uni.put_plain(buf, start, end, parts, begin, lowering):
-        for i in range(0, 0 if pretokenized else end - start, ix.EIGHT):
+    if is_word and uni.put_plain(buf, start, end, parts, begin, lower.lowering):
+        for i in range(0, 0 if lower.pretokenized else end - start, ix.EIGHT):
             parts[begin + (i >> 3)] = _without_digits(parts[begin + (i >> 3)])
         return end - start, True
-    length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
+    length = canonical_lowercase(buf, start, end, token_type, lower)
     for i in range(0, length, ix.EIGHT):
-        parts[begin + (i >> 3)] = uni.eight_of(word, i, length)
+        parts[begin + (i >> 3)] = uni.eight_of(lower.word, i, length)
     return length, False
 
 
 @kernel
 def _match(
     buf: U8Array,
-    pretokenized: bool,
+    lower: LowerCase,
     tokens: tok.Tokens,
     keys: U64Array,
-    data: U8Array,
-    offsets: I64Array,
-    info: U8Array,
-    lowering: uni.Lowering,
+    forms: Strings,
     index: ix.Index,
     automaton: Automaton,
     scratch: ix.Scratch,
@@ -129,11 +117,12 @@ def _match(
     candidates: I64Array,
 ) -> tuple[i64, i64]:
     """Fill `words` from the tokens with these keys, and `candidates` with the indices of those that may be glued
-    (glued.py). Return their numbers.
+    (glued.py). Return their numbers. forms: by label.
 
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
     starts, ends, token_types = tokens
+    pretokenized, info, (data, offsets) = lower.pretokenized, lower.info, forms
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
     n_words, n_glued = 0, 0
     covered = 0  # the end of the last compound
@@ -143,12 +132,9 @@ def _match(
         for i in range(block, min(n_tokens, block + ix.BLOCK)):
             token, key = scratch.tokens[i - block], keys[i]
             token.length, token.begin, token.is_plain = ends[i] - starts[i], -1, True
-            if key == 0 or not lowering.is_regular:
+            if key == 0 or not lower.lowering.is_regular:
                 token.begin = used
-                token.length, token.is_plain = _normalize(
-                    buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, scratch.lowered,
-                    scratch.word, parts, used,
-                )  # fmt: skip
+                token.length, token.is_plain = _normalize(buf, starts[i], ends[i], token_types[i], lower, parts, used)
                 key = ix.key_of(parts, used, token.length)
                 used += (token.length + 7) >> 3
                 scratch.longer[n_longer] = i - block
@@ -247,10 +233,10 @@ class Transducer:
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
         candidates = np.empty(keys.size, np.int64)
+        lower = LowerCase(self.pretokenized, uni.INFO, language.lowering, scratch.lowered, scratch.word)
         n, n_glued = _match(
-            buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, uni.INFO, language.lowering,
-            self.index, AUTOMATON, scratch, words, candidates,
-        )  # fmt: skip
+            buf, lower, tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch, words, candidates
+        )
         return Words._make(a[:n] for a in words), candidates[:n_glued]
 
     def _memory(self, size: int) -> tuple[tok.TokensAndKeys, ix.Scratch]:

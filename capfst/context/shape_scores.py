@@ -45,9 +45,17 @@ class Kept(NamedTuple):
 _NONE_KEPT = Kept.of(range(0), 0)
 
 
-class _ScoringBuffers(NamedTuple):
-    """Buffers that the stages use line after line, and the network at the end."""
+class _Scoring(NamedTuple):
+    """A text, what scores it, its scores, and buffers: of the stages line after line, and the network at the end."""
 
+    buf: U8Array
+    words: Words
+    text: TokenizedText
+    lowercaser: Lowercaser
+    context: Context
+    given: U8Array
+    written: Written
+    log_p: F32Matrix
     features: U32Matrix  # [BLOCK, …]
     word_features: U32Array  # [MAX_WORD_FEATURES]
     candidates: I64Array  # [BLOCK]: words that the first pass scores
@@ -55,18 +63,6 @@ class _ScoringBuffers(NamedTuple):
     decisions: U8Array  # on each token
     queue: Queue  # words that the network corrects
     kept: Kept
-
-    @classmethod
-    def of(cls, n_tokens: int, kept: Kept) -> _ScoringBuffers:
-        return cls(
-            np.empty((ft.BLOCK, max(ft.N_NEIGHBOR_FEATURES, ft.N_DECISION_FEATURES)), np.uint32),
-            np.empty(ft.MAX_WORD_FEATURES, np.uint32),
-            np.empty(ft.BLOCK, np.int64),
-            np.empty(n_tokens, np.int64),
-            np.full(n_tokens, ft.NO_DECISION, np.uint8),
-            Queue.of(n_tokens),
-            kept,
-        )
 
 
 @inner
@@ -138,52 +134,48 @@ def _take_given(
 
 
 @inner
-def _first_pass(
-    text: TokenizedText, begin: i64, end: i64, domain: i64, given: U8Array, context: Context, buffers: _ScoringBuffers,
-    log_p: F32Matrix,
-) -> tuple[i64, i64, i64]:  # fmt: skip
-    """Score the words begin … end − 1 of a line of this domain by the first pass: fill log_p and buffers.decisions of
-    the words that it settles. List the other words with case in buffers.unsettled.
+def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i64, i64, i64]:
+    """Score the words begin … end − 1 of a line of this domain by the first pass: fill log_p and the decisions of the
+    words that it settles. List the other words with case in `unsettled`.
 
     Returns the number of listed words, the number of settled words, and the number of settled words with capitals.
     """
+    text, context, given, log_p = scoring.text, scoring.context, scoring.given, scoring.log_p
     tokens, rows = text.tokens, context.first_pass
     n_unsettled, n_words, n_capitals = 0, 0, 0
     if given.size > 0:
-        n_words, n_capitals = _take_given(text, begin, end, given, buffers.decisions, log_p)
+        n_words, n_capitals = _take_given(text, begin, end, given, scoring.decisions, log_p)
     if context.language_evidence.shape[1] != 0:
         language = domain // (context.n_domains // context.language_evidence.shape[1])
         for i in range(begin, end):
             token, label = tokens[text.token_of[i]], text.labels[i]
-            if has_case(
-                token.shape_evidence
-            ):  # of a word that the LM lacks, only the evidence of all languages is known
+            if has_case(token.shape_evidence):  # of a word that the LM lacks, only that of all languages is known
                 of_language = context.language_evidence[label, language]
                 token.language_evidence = of_language if label != 0 else token.shape_evidence
     # No branches: which words are scored here, and which of them are settled, cannot be predicted.
-    candidates = buffers.candidates
+    candidates = scoring.candidates
     for block in range(begin, end, ft.BLOCK):
         n_candidates = 0
         for i in range(block, min(end, block + ft.BLOCK)):
             evidence = tokens[text.token_of[i]].shape_evidence
             is_open = given.size == 0 or given[i] == AS_FORM
-            candidates[n_candidates] = buffers.unsettled[n_unsettled] = i
+            candidates[n_candidates] = scoring.unsettled[n_unsettled] = i
             n_candidates += ft.gets_first_pass(evidence) & is_open
             n_unsettled += (evidence == UNSEEN) & is_open
         for j in range(n_candidates):
-            ft.first_features(tokens, text.token_of[candidates[j]], domain, buffers.features[j])
-            ft.prefetch_rows(rows, 1, buffers.features[j], ft.N_FIRST_FEATURES)
+            ft.first_features(tokens, text.token_of[candidates[j]], domain, scoring.features[j])
+            ft.prefetch_rows(rows, 1, scoring.features[j], ft.N_FIRST_FEATURES)
         for j in range(n_candidates):
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(buffers.kept, i, 0, buffers.features[j], ft.N_FIRST_FEATURES)
-            sums = sum_rows(rows, buffers.features[j], ft.N_FIRST_FEATURES)
+            _keep(scoring.kept, i, 0, scoring.features[j], ft.N_FIRST_FEATURES)
+            sums = sum_rows(rows, scoring.features[j], ft.N_FIRST_FEATURES)
             whole, scale = scores_of(sums, ft.N_FIRST_FEATURES), context.scales[2]
             capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
             settled = ft.settled_by(f32(0), capitalized, upper, mixed)
-            buffers.decisions[t] = settled
+            scoring.decisions[t] = settled
             _put(z, f32(0), capitalized, upper, mixed)
-            buffers.unsettled[n_unsettled] = i
+            scoring.unsettled[n_unsettled] = i
             n_unsettled += settled == ft.NO_DECISION
             n_words += settled != ft.NO_DECISION
             n_capitals += ft.has_capitals(settled)
@@ -191,85 +183,65 @@ def _first_pass(
 
 
 @inner
-def _stage1(
-    buf: U8Array,
-    words: Words,
-    text: TokenizedText,
-    n_unsettled: i64,
-    domain: i64,
-    lowercaser: Lowercaser,
-    context: Context,
-    buffers: _ScoringBuffers,
-    log_p: F32Matrix,
-) -> tuple[i64, i64]:
-    """Score the first `n_unsettled` words of buffers.unsettled, of a line of this domain, by stage 1: fill their log_p
-    and buffers.decisions. Only words of which stage 1 is not certain remain in buffers.unsettled.
+def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]:
+    """Score the first `n_unsettled` words of `unsettled`, of a line of this domain, by stage 1: fill their log_p and
+    decisions. Only words of which stage 1 is not certain remain in `unsettled`.
 
     Returns the number of words that remain, and the number of scored words whose decision has capitals.
     """
-    tokens = text.tokens
-    n_uncertain, n_capitals = 0, 0
+    text, lowercaser, context, log_p = scoring.text, scoring.lowercaser, scoring.context, scoring.log_p
+    tokens, n_uncertain, n_capitals = text.tokens, 0, 0
     for block in range(0, n_unsettled, ft.BLOCK):
         block_end = min(n_unsettled, block + ft.BLOCK)
         for j in range(block, block_end):
-            i, features = buffers.unsettled[j], buffers.features[j - block]
+            i, features = scoring.unsettled[j], scoring.features[j - block]
             ft.neighbor_features(tokens, text.token_of[i], domain, features)
             ft.prefetch_rows(context.stage1, 1, features, ft.N_NEIGHBOR_FEATURES)
             prefetch(context.words, text.labels[i])
         for j in range(block, block_end):
-            i = buffers.unsettled[j]
+            i = scoring.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(buffers.kept, i, ft.N_FIRST_FEATURES, buffers.features[j - block], ft.N_NEIGHBOR_FEATURES)
-            sums = sum_rows(context.stage1, buffers.features[j - block], ft.N_NEIGHBOR_FEATURES)
+            _keep(scoring.kept, i, ft.N_FIRST_FEATURES, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
+            sums = sum_rows(context.stage1, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
             capitalized, upper, mixed = scores_of(sums, ft.N_NEIGHBOR_FEATURES)
             evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
             if evidence != UNSEEN and text.labels[i] != 0:
                 capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
             else:
-                hash_lowercase(buf, words, i, lowercaser)
-                n = ft.word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
-                _keep(buffers.kept, i, ft.OWN_FEATURES, buffers.word_features, n)
-                more = scores_of(sum_rows(context.stage1, buffers.word_features, n), n)
+                hash_lowercase(scoring.buf, scoring.words, i, lowercaser)
+                n = ft.word_features(lowercaser.hashes, evidence, domain, scoring.word_features)
+                _keep(scoring.kept, i, ft.OWN_FEATURES, scoring.word_features, n)
+                more = scores_of(sum_rows(context.stage1, scoring.word_features, n), n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
             scale = context.scales[0]
             _put(z, f32(0), f32(scale * capitalized), f32(scale * upper), f32(scale * mixed))
-            buffers.unsettled[n_uncertain] = i
+            scoring.unsettled[n_uncertain] = i
             n_uncertain += i64(ft.lead(z, ft.likeliest(z)) < ft.STAGE1_LEAD)
-            buffers.decisions[t] = ft.decision(z)
-            n_capitals += ft.has_capitals(buffers.decisions[t])
+            scoring.decisions[t] = ft.decision(z)
+            n_capitals += ft.has_capitals(scoring.decisions[t])
     return n_uncertain, n_capitals
 
 
 @inner
-def _stage2(
-    text: TokenizedText,
-    n_uncertain: i64,
-    n_words: i64,
-    n_capitals: i64,
-    domain: i64,
-    context: Context,
-    buffers: _ScoringBuffers,
-    n_queued: i64,
-    log_p: F32Matrix,
-) -> i64:
-    """Correct log_p of the first `n_uncertain` words of buffers.unsettled, of a line of this domain: PRIOR_WEIGHT · ln
-    p_k + stage 2's score of shape k. Add the words that the network corrects to the queue, which has `n_queued`; return
-    how many it has then.
+def _stage2(scoring: _Scoring, n_uncertain: i64, n_words: i64, n_capitals: i64, domain: i64, n_queued: i64) -> i64:
+    """Correct log_p of the first `n_uncertain` words of `unsettled`, of a line of this domain: PRIOR_WEIGHT · ln p_k +
+    stage 2's score of shape k. Add the words that the network corrects to the queue, which has `n_queued`; return how
+    many it has then.
 
     n_words, n_capitals: the number of words with case in the line, and of those whose decision has capitals.
     """
-    queue = buffers.queue
+    text, context, queue = scoring.text, scoring.context, scoring.queue
     for block in range(0, n_uncertain, ft.BLOCK):
         block_end = min(n_uncertain, block + ft.BLOCK)
         for j in range(block, block_end):
-            t, features = text.token_of[buffers.unsettled[j]], buffers.features[j - block]
-            ft.decision_features(text.tokens, buffers.decisions, t, n_words, n_capitals, features)
+            t, features = text.token_of[scoring.unsettled[j]], scoring.features[j - block]
+            ft.decision_features(text.tokens, scoring.decisions, t, n_words, n_capitals, features)
             ft.prefetch_rows(context.stage2, 1, features, ft.N_DECISION_FEATURES)
         for j in range(block, block_end):
-            i = buffers.unsettled[j]
-            z = log_p[i]
-            _keep(buffers.kept, i, ft.DECIDED_FEATURES, buffers.features[j - block], ft.N_DECISION_FEATURES)
-            sums = sum_rows(context.stage2, buffers.features[j - block], ft.N_DECISION_FEATURES)
+            i = scoring.unsettled[j]
+            z = scoring.log_p[i]
+            _keep(scoring.kept, i, ft.DECIDED_FEATURES, scoring.features[j - block], ft.N_DECISION_FEATURES)
+            sums = sum_rows(context.stage2, scoring.features[j - block], ft.N_DECISION_FEATURES)
             whole, scale, weight = scores_of(sums, ft.N_DECISION_FEATURES), context.scales[1], f32(ft.PRIOR_WEIGHT)
             _put(
                 z, weight * z[0], weight * z[1] + f32(scale * whole[0]), weight * z[2] + f32(scale * whole[1]),
@@ -281,38 +253,29 @@ def _stage2(
 
 
 @kernel
-def _score(
-    buf: U8Array,
-    words: Words,
-    text: TokenizedText,
-    lowercaser: Lowercaser,
-    context: Context,
-    given: U8Array,
-    written: Written,
-    buffers: _ScoringBuffers,
-    log_p: F32Matrix,
-) -> None:
+def _score(scoring: _Scoring) -> None:
     """Fill log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest
     shape."""
+    text, context, written, log_p = scoring.text, scoring.context, scoring.written, scoring.log_p
     begin, n_queued, is_evidence = 0, 0, False
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
-        n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, given, context, buffers, log_p)
+        n_unsettled, n_words, n_capitals = _first_pass(scoring, begin, end, domain)
         n_words += n_unsettled
-        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
+        n, more = _stage1(scoring, n_unsettled, domain)
         if written.shapes.size != 0:
             is_evidence |= find_rows(text, begin, end, written, log_p)
-        n_queued = _stage2(text, n, n_words, n_capitals + more, domain, context, buffers, n_queued, log_p)
+        n_queued = _stage2(scoring, n, n_words, n_capitals + more, domain, n_queued)
         begin = end
     if len(context.network.embeddings) != 0:
-        queue = buffers.queue
-        add_network(text.tokens, text.token_of, buffers.decisions, n_queued, 0, context.network, queue, log_p)
+        queue = scoring.queue
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, log_p)
         for k in range(n_queued):
             _subtract_largest(log_p[queue.words[k]])
-        of_words = buffers.kept.network
+        of_words = scoring.kept.network
         n_queued = n_queued if of_words.shape[0] != 0 else 0
-        add_network(text.tokens, text.token_of, buffers.decisions, n_queued, 0, context.network, queue, of_words)
-    for i in range(words.starts.size if is_evidence else 0):
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, of_words)
+    for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
             add_evidence(written, i, log_p[i])
             _subtract_largest(log_p[i])
@@ -332,5 +295,9 @@ def score(
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
     likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others.
     kept: is filled in."""
-    given, buffers = _NONE_GIVEN if given is None else given, _ScoringBuffers.of(len(text.tokens), kept)
-    _score(buf, words, text, lowercaser, context, given, written, buffers, log_p)
+    given, n_tokens = _NONE_GIVEN if given is None else given, len(text.tokens)
+    features = np.empty((ft.BLOCK, max(ft.N_NEIGHBOR_FEATURES, ft.N_DECISION_FEATURES)), np.uint32)
+    word_features, candidates = np.empty(ft.MAX_WORD_FEATURES, np.uint32), np.empty(ft.BLOCK, np.int64)
+    unsettled, decisions = np.empty(n_tokens, np.int64), np.full(n_tokens, ft.NO_DECISION, np.uint8)
+    buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept
+    _score(_Scoring(buf, words, text, lowercaser, context, given, written, log_p, *buffers))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
-from capfst.casing.transducer import Transducer, canonical_lowercase
+from capfst.casing.transducer import LowerCase, Transducer, canonical_lowercase
 from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
 from capfst.context.classes import RARE
@@ -36,29 +36,22 @@ _AHEAD = 16  # words
 class Lowercaser(NamedTuple):
     """Parameters of lowercasing, and buffers for one OOV word and its forms."""
 
-    pretokenized: bool
-    info: U8Array
-    lowering: Lowering
+    lower: LowerCase
     stripping: Lowering  # also removes diacritics
     known: Index  # of the words that the model has
-    lowered: U8Array  # the word in lower case
-    word: U8Array  # the same in the LM's spelling
-    hashes: U32Array  # [N_HASHES], of `word`
-    stripped: U8Array  # `word` without diacritics
+    hashes: U32Array  # [N_HASHES], of `lower.word`
+    stripped: U8Array  # `lower.word` without diacritics
     parts: U64Array  # `stripped` in groups of eight bytes
 
     @classmethod
     def of(cls, transducer: Transducer, longest: int) -> Lowercaser:
         """Allocate buffers for words of at most `longest` bytes."""
         size = longest * GROWTH + 8
+        lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
         return cls(
-            transducer.pretokenized,
-            INFO,
-            transducer.symbols.language.lowering,
+            LowerCase(transducer.pretokenized, INFO, lowering, *memory),
             transducer.stripping,
             transducer.index,
-            np.empty(size, np.uint8),
-            np.empty(size, np.uint8),
             np.empty(N_HASHES, np.uint32),
             np.empty(size * GROWTH, np.uint8),
             np.empty(size * GROWTH // 8 + 1, np.uint64),
@@ -93,14 +86,11 @@ def _known_token(word: WordRecord, token: Token) -> None:
 @outlined
 @inner
 def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -> i64:
-    """Fill lowercaser.word with word i in lower case in the LM's spelling, and lowercaser.hashes; return the word's
-    size."""
-    word = lowercaser.word
-    size = canonical_lowercase(
-        buf, words.starts[i], words.ends[i], words.token_types[i], lowercaser.pretokenized, lowercaser.info,
-        lowercaser.lowering, lowercaser.lowered, word,
-    )  # fmt: skip
-    hash_word(word, 0, size, lowercaser.info, lowercaser.hashes)
+    """Fill lowercaser.lower.word with word i in lower case in the LM's spelling, and lowercaser.hashes; return the
+    word's size."""
+    lower = lowercaser.lower
+    size = canonical_lowercase(buf, words.starts[i], words.ends[i], words.token_types[i], lower)
+    hash_word(lower.word, 0, size, lower.info, lowercaser.hashes)
     return size
 
 
@@ -111,7 +101,7 @@ def _oov_token(
     """Fill the token of OOV word i, and lowercaser as hash_lowercase does; return the word's size."""
     size = hash_lowercase(buf, words, i, lowercaser)
     is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
-    is_cased = is_word and shape_of(lowercaser.word, 0, size, lowercaser.info) != Shape.CASELESS
+    is_cased = is_word and shape_of(lowercaser.lower.word, 0, size, lowercaser.lower.info) != Shape.CASELESS
     token.shape_evidence = rare_evidence(rare, lowercaser.hashes[WHOLE]) if is_cased else NO_CASE
     token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
     token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
@@ -131,15 +121,15 @@ def fill_token(buf: U8Array, words: Words, i: i64, context: Context, lowercaser:
 @outlined
 @inner
 def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
-    """Return the first label of the known word that the OOV word lowercaser.word[:size] is without its diacritics; 0 if
+    """Return the first label of the known word that the OOV word lower.word[:size] is without its diacritics; 0 if
     there is none."""
-    word, stripped = lowercaser.word, lowercaser.stripped
+    word, stripped = lowercaser.lower.word, lowercaser.stripped
     has_diacritics = False
     for k in range(size):
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
         return 0
-    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.info, lowercaser.stripping)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.lower.info, lowercaser.stripping)
     return find_label(stripped, size, lowercaser.known, lowercaser.parts)
 
 

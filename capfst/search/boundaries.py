@@ -20,7 +20,7 @@ from capfst.context.casing_costs import SCALE
 from capfst.context.context_model import Context
 from capfst.context.gaps import gap_odds
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import I64Array, U8Array, i64, u8
+from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.abbreviations import NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
 from capfst.text.tokenizer import COMPOUND, MARKS
 from capfst.text.unicode import INFO, Lowering, ascii_set, is_in
@@ -48,27 +48,6 @@ def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     return is_roman or 48 <= buf[start] <= 57
 
 
-@inner
-def _kind_before(
-    buf: U8Array,
-    words: Words,
-    after: i64,
-    abbreviations: Abbreviations,
-    info: U8Array,
-    lowering: Lowering,
-    scratch: U8Array,
-) -> u8:
-    """Return the kind of the abbreviation with a period before word `after`, or UNLISTED."""
-    mark = after - 1
-    if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
-        return u8(UNLISTED)
-    is_alone = words.ends[mark] - words.starts[mark] == 1  # else the period is in the token: p.m.
-    listed = mark - 1 if is_alone else mark
-    if listed < 0 or words.token_types[listed] > COMPOUND:
-        return u8(UNLISTED)
-    return kind_of(abbreviations, buf, words.starts[listed], words.ends[listed], info, lowering, scratch)
-
-
 @kernel
 def _mark_listed(
     buf: U8Array,
@@ -83,8 +62,14 @@ def _mark_listed(
     """Fill in the kind of the abbreviation before each candidate: UNLISTED, MAY, or NEVER, which NUMBER is before a
     number."""
     for p in range(candidates.size):
-        i = candidates[p]
-        kinds[p] = _kind_before(buf, words, i, abbreviations, info, lowering, scratch)
+        i, mark, kinds[p] = candidates[p], candidates[p] - 1, UNLISTED
+        if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
+            continue
+        is_alone = words.ends[mark] - words.starts[mark] == 1  # else the period is in the token: p.m.
+        listed = mark - 1 if is_alone else mark
+        if listed < 0 or words.token_types[listed] > COMPOUND:
+            continue
+        kinds[p] = kind_of(abbreviations, buf, words.starts[listed], words.ends[listed], info, lowering, scratch)
         if kinds[p] == NUMBER:
             kinds[p] = NEVER if _is_numbered(buf, words.starts[i], words.ends[i]) else UNLISTED
 

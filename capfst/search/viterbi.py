@@ -300,10 +300,8 @@ def search(
     """
     n, positions = words.token_types.size, lattice.positions
     line, lines, begin, size = 0, 0, 0, usual_size  # the first word of the line and of the chunk
-    here, cost = (
-        i64(starts.line),
-        0.0,
-    )  # the LM state of all paths before the chunk, and the cost of the best path to it
+    # The LM state of all paths before the chunk, and the cost of the best path to it.
+    here, cost = i64(starts.line), 0.0
     while begin <= n:
         size = min(size, n - begin)
         if size > positions.size - 2:
