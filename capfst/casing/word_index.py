@@ -16,6 +16,7 @@ from capfst.kernels import inner, kernel, prefetch
 from capfst.kernels.types import Array, I32Array, I64Array, Record, U8Array, U64Array, i64, u32, u64
 from capfst.system.hashing import PRIME
 from capfst.system.sparse import sparse
+from capfst.text.strings import Strings
 from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, put_lowered
 
 EIGHT = 8  # the longest words, in bytes, that are their own keys
@@ -120,17 +121,10 @@ class Scratch(NamedTuple):
 
 @kernel
 def _build(
-    data: U8Array,
-    offsets: I64Array,
-    starts: I32Array,
-    order: I64Array,
-    info: U8Array,
-    lowering: Lowering,
-    index: Index,
-    scratch: Scratch,
+    forms: Strings, starts: I32Array, order: I64Array, info: U8Array, lowering: Lowering, index: Index, scratch: Scratch
 ) -> None:
-    """Fill an index with the words, in this order."""
-    slots, parts = index.slots, index.parts
+    """Fill an index with the words, in this order. forms: by label."""
+    slots, parts, (data, offsets) = index.slots, index.parts, forms
     parts[0], used = u64(0), 1
     for block in range(0, order.size, BLOCK):
         block_end = min(order.size, block + BLOCK)
@@ -162,7 +156,7 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDAr
     )
     scratch = Scratch.of(0, int(np.diff(symbols.offsets).max()))
     order = np.argsort(is_rare, kind="stable")
-    _build(symbols.data, symbols.offsets, starts, order, INFO, symbols.language.lowering, index, scratch)
+    _build(symbols.strings, starts, order, INFO, symbols.language.lowering, index, scratch)
     return index
 
 
