@@ -24,7 +24,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
 from capfst.context.classes import BOUNDARY
-from capfst.kernels import inlined, inner, kernel, prefetch
+from capfst.kernels import inlined, inner, prefetch
 from capfst.kernels.types import Array, F32Array, F32Matrix, F64Array, I8Matrix, Record, U8Array, U32Array, U64Array
 
 from capfst.kernels.types import i64, u8, u32, u64  # isort: skip
@@ -153,7 +153,7 @@ def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) 
     f[7] = _hash(77, word + _times(d, _REST))
 
 
-@kernel
+@inner
 def word_features(hashes: U32Array, evidence: i64, domain: i64, features: U32Array) -> i64:
     """Fill features[:MAX_WORD_FEATURES], uint32, of a word alone; return how many it has.
 
