@@ -98,7 +98,8 @@ def _described(value: Any) -> Any:
         return list(value)
     if isinstance(value, (type, GenericAlias)) and (parts := fields(value)) is not None:
         return value, [_described(part) for part in parts.values()]
-    return None if isinstance(value, (Kernel, ModuleType, FunctionType)) else value
+    is_function = isinstance(value, (Kernel, FunctionType)) or hasattr(value, "__wrapped__")  # the latter: a cached one
+    return None if is_function or isinstance(value, ModuleType) else value
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
