@@ -184,4 +184,4 @@ def test_stream() -> None:
     assert run("recase", "--stream", "--format", "vosk", stdin='{"text": "new york"}').stdout == b'{"text": "New York"}'
     for arguments in (("x.txt",), ("--document",), ("--nbest", "2"), ("--format", "srt"), ("--markup", "html")):
         assert "stream" in run("recase", "--stream", *arguments, code=2).stderr.decode()
-    assert "<stdin>: not UTF-8 at byte 3" in run("recase", "--stream", stdin=b"in \xff", code=1).stderr.decode()
+    assert "<stdin>, line 1: not UTF-8 at byte 3" in run("recase", "--stream", stdin=b"in \xff", code=1).stderr.decode()
