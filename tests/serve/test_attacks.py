@@ -7,7 +7,7 @@ import time
 
 import pytest
 from support.command_line import TIMEOUT
-from support.service import SLOW, Service, read_answer, request, serving, wait_until_it_works
+from support.service import MANY, SLOW, Service, read_answer, request, serving, wait_until_it_works
 
 RECASE = b'{"text": "new york"}'
 
@@ -259,15 +259,12 @@ def test_a_stream_that_waits_gives_way_to_one_more():
 
 def test_requests_that_are_too_many_are_refused_with_a_time_to_wait():
     with serving("--max-requests", 1) as service, service.connect() as connection:
-        connection.sendall(request("POST", "/recase", json.dumps(SLOW).encode(), "application/json"))
+        connection.sendall(request("POST", "/recase", json.dumps(MANY).encode(), "application/json"))
         wait_until_it_works(service)
         answer = service.post("/recase", {"text": "new york"})
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         assert "requests" in answer.error
         assert service.ask("GET", "/healthz").status == 200
-
-
-MANY = {"lines": ["we met mr. brown in new york " * 60] * 1000, "nbest": 100}
 
 
 def test_work_ends_when_its_time_is_over():

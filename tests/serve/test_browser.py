@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.service import SLOW, Service, request, serving, wait_until_it_works
+from support.service import MANY, Service, request, serving, wait_until_it_works
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
@@ -295,7 +295,7 @@ def test_a_service_that_is_busy_is_explained_and_asked_again(browser):
     with serving("--max-requests", 1) as service:
         page = Page(browser, service).open()
         with service.connect() as connection:
-            connection.sendall(request("POST", "/recase", json.dumps(SLOW).encode(), "application/json"))
+            connection.sendall(request("POST", "/recase", json.dumps(MANY).encode(), "application/json"))
             wait_until_it_works(service)
             page.type("new york")
             page.wait(lambda: "too many requests" in page["problem"].text.lower())

@@ -94,7 +94,13 @@ def serving(*arguments: object, program: str = "") -> Iterator[Service]:
         yield Service(int(found[1]), process)
 
 
-SLOW = {"text": "we met in new york and left it " * 120_000, "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0}}
+SLOW = {
+    "text": "we met in new york and left it " * 120_000,
+    "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0},
+    "restore": "punctuation,case",
+}
+"""Takes most of a second."""
+MANY = {"lines": ["we met mr. brown in new york " * 60] * 1000, "nbest": 100}
 """Takes minutes."""
 
 
