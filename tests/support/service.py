@@ -101,7 +101,7 @@ SLOW = {
 }
 """Takes most of a second."""
 MANY = {"lines": ["we met mr. brown in new york " * 60] * 1000, "nbest": 100}
-"""Takes minutes."""
+"""Takes seconds."""
 
 
 def wait_until_it_works(service):
