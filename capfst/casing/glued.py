@@ -168,8 +168,9 @@ def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
     counts = np.ones(len(words.starts), np.int64)
     counts[glued[splits]] = (line_ends - line_starts)[splits]
-    out = [np.repeat(of_words, counts) for of_words in words]
+    index = np.repeat(np.arange(len(counts)), counts)
+    out, are_parts = [of_words[index] for of_words in words], (counts > 1)[index]
     chosen = splits[line] & (parts.token_types != NEWLINE)
     for of_out, of_parts in zip(out, [of_parts[chosen] for of_parts in parts], strict=True):
-        of_out[np.repeat(counts > 1, counts)] = of_parts
+        of_out[are_parts] = of_parts
     return Words._make(out)
