@@ -19,7 +19,7 @@ import numpy.typing as npt
 from capfst.casing.types import Words
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
-from capfst.kernels import inner
+from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
@@ -166,11 +166,30 @@ def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits
     )  # a space before each part but the first
     may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
-    counts = np.ones(len(words.starts), np.int64)
+    counts = np.zeros(len(words.starts), np.int64)
     counts[glued[splits]] = (line_ends - line_starts)[splits]
-    index = np.repeat(np.arange(len(counts)), counts)
-    out, are_parts = [of_words[index] for of_words in words], (counts > 1)[index]
     chosen = splits[line] & (parts.token_types != NEWLINE)
-    for of_out, of_parts in zip(out, [of_parts[chosen] for of_parts in parts], strict=True):
-        of_out[are_parts] = of_parts
-    return Words._make(out)
+    n = len(counts) + chosen.sum() - splits.sum()
+    out = Words._make(np.empty(n, of_words.dtype) for of_words in words)
+    _replace(words, counts, Words._make(of_parts[chosen] for of_parts in parts), out)
+    return out
+
+
+@inner
+def _put(words: Words, i: i64, out: Words, n: i64) -> None:
+    out.starts[n], out.ends[n], out.token_types[n] = words.starts[i], words.ends[i], words.token_types[i]
+    out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
+    out.may_begin[n], out.begin_odds[n] = words.may_begin[i], words.begin_odds[i]
+
+
+@kernel
+def _replace(words: Words, counts: I64Array, parts: Words, out: Words) -> None:
+    """Fill `out` with the words, each of which is replaced by the next counts[i] parts, or stays if these are 0."""
+    n, part = 0, 0
+    for i in range(counts.size):
+        if counts[i] == 0:
+            _put(words, i, out, n)
+            n += 1
+        for _ in range(counts[i]):
+            _put(parts, part, out, n)
+            part, n = part + 1, n + 1

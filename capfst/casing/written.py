@@ -13,7 +13,7 @@ from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import count_ones, inner, kernel
+from capfst.kernels import count_ones, get_eight, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.strings import Strings
@@ -30,6 +30,7 @@ MAY_BEGIN = 16
 _NEWLINE = ord("\n")
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
+_AT_ONCE = 64  # bytes
 _SMALL_S = ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
@@ -44,11 +45,20 @@ def _is_capital(flags: u8) -> bool:
 
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
-    for begin in range(0, buf.size, 8):
-        part = eight_of(buf, begin, buf.size)
-        if (within(part & ~_HIGH, _CAPITAL_A, _CAPITAL_Z) | part) & _HIGH != u64(0):
-            for i in range(begin, min(begin + 8, buf.size)):
-                if buf[i] & 0xC0 != 0x80 and _is_capital(info[decode(buf, i, buf.size)[0]]):
+    for begin in range(0, buf.size, _AT_ONCE):
+        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
+        for i in range(begin, end - 7, 8):
+            part = get_eight(buf, i)
+            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
+        for i in range(begin + (end - begin) // 8 * 8, end):
+            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
+        i = begin
+        while odd & _HIGH != u64(0) and i < end:
+            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
+                i += 1
+            else:
+                code, i = decode(buf, i, buf.size)
+                if _is_capital(info[code]):
                     return True
     return False
 

@@ -33,7 +33,7 @@ class _Text(NamedTuple):
     """The words of a text, and what kernels need to find the surface forms that entries are."""
 
     words: Words
-    first_arcs: I64Array  # [n]: where the costs of each word's forms begin
+    first_arcs: I64Array  # [n + 1]: where the costs of each word's forms begin
     entries: U8Array  # the text of the entries
     forms: Strings  # the surface forms of the model, by label
 
@@ -163,8 +163,8 @@ def add_user_words(
     n, is_weighted = len(words.starts), len(found.weighted) > 0
     restricts = restricts and costs.arc_costs is None and not include_pruned and not is_weighted
     n_forms = words.n_forms[:0] if restricts else words.n_forms
-    first_arcs = np.cumsum(n_forms, dtype=np.int64)
-    first_arcs -= n_forms
+    first_arcs = np.zeros(len(n_forms) + 1, np.int64)
+    np.cumsum(n_forms, out=first_arcs[1:])
     text = _Text(words, first_arcs, found.text, symbols.strings)
     shapes, arc_costs, options = costs.shapes, costs.arc_costs, costs.options
     if shapes is None:
@@ -176,7 +176,7 @@ def add_user_words(
         options[:, N_SHAPES] = 0
         if options.size:
             has_form = n_forms > 0
-            options[has_form, N_SHAPES] = arc_costs[first_arcs[has_form]]
+            options[has_form, N_SHAPES] = arc_costs[first_arcs[:-1][has_form]]
     copies = Copies(found.text, np.full(n, -1), np.full(n, -1))
     changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends)
     if is_weighted:

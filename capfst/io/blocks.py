@@ -15,12 +15,14 @@ from capfst.exceptions import CorpusError
 from capfst.io.compression import OnRead, compression_of, decompressed
 from capfst.io.encodings import Transcoding, advice, guess
 from capfst.options import Errors
+from capfst.text.unicode import is_utf8
 
 ReadErrors = Errors | Literal["refuse"]
 """As `Errors`; "refuse" is "strict" for commands without --errors, which the message then does not recommend."""
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
+_LARGE = 1 << 16  # bytes from which a block is checked by a kernel instead of Python's decoder
 _HEAD = 1 << 12  # bytes that show whether text is UTF-16
 LONGEST = 1 << 29  # bytes of a line, which is held in memory as a whole
 
@@ -202,7 +204,8 @@ def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[by
             refuse_foreign(block, name)
         buf = np.frombuffer(block, np.uint8)
         try:
-            block.decode()
+            if len(block) < _LARGE or not is_utf8(buf):
+                block.decode()
         except UnicodeDecodeError as error:
             if errors != "replace":
                 line = lines + block.count(b"\n", 0, error.start) + 1

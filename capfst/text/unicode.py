@@ -206,6 +206,30 @@ def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     return code, i + size
 
 
+@kernel
+def is_utf8(text: U8Array) -> bool:
+    """Return whether the bytes are valid UTF-8, without building a str under the GIL."""
+    i, end = 0, text.size
+    while i < end:
+        if i + 8 <= end and get_eight(text, i) & _NOT_ASCII == u64(0):
+            i += 8
+            continue
+        first = i64(text[i])
+        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        if 0x80 <= first < 0xC2 or first > 0xF4 or i + size > end:
+            return False
+        for k in range(i + 1, i + size):
+            if text[k] & 0xC0 != 0x80:
+                return False
+        code = decode(text, i, end)[0]
+        if size == 3 and (code < 0x800 or 0xD800 <= code < 0xE000):  # overlong, or a surrogate
+            return False
+        if size == 4 and not 0x10000 <= code < 0x110000:
+            return False
+        i += size
+    return True
+
+
 @inner
 def class_at(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """Return the class of the character at buf[i]; SPACE at `end`."""

@@ -166,3 +166,25 @@ def test_the_script_writes_these_tables(tmp_path: Path) -> None:
     runpy.run_path(str(ROOT / "scripts" / "maintain" / "make_characters.py"))["write_tables"](tmp_path)
     for name in ("characters.tsv", "decompositions.tsv", "lower.tsv"):
         assert (tmp_path / name).read_bytes() == (GRAMMARS / name).read_bytes()
+
+
+def _is_decoded(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@given(st.lists(st.text(max_size=12).map(lambda s: s.encode("utf-8", "replace")) | st.binary(max_size=4), max_size=6))
+def test_utf8_is_valid_if_python_decodes_it(parts: list[bytes]) -> None:
+    text = b"".join(parts)
+    assert ch.is_utf8(np.frombuffer(text, np.uint8)) == _is_decoded(text)
+
+
+def test_the_bounds_of_utf8() -> None:
+    for first in range(0x80, 0x100):
+        for second in (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0):
+            for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80\xc0"):
+                text = bytes([first, second]) + rest
+                assert ch.is_utf8(np.frombuffer(text, np.uint8)) == _is_decoded(text)
