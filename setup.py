@@ -10,8 +10,18 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
+
+
+class BuildPackage(build_py):
+    """Copy the package, without modules of former builds that the source no longer has: they may have kernels."""
+
+    def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(Path(self.build_lib, "capfst"), ignore_errors=True)
+        super().run()
 
 
 class BuildKernels(build_ext):
@@ -56,5 +66,5 @@ setup(
     long_description_content_type="text/markdown",
     ext_modules=[call],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={"build_ext": BuildKernels, "build_py": BuildPackage},
 )
