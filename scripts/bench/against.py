@@ -4,9 +4,9 @@
     make bench-against REV=v0.2.0 TEXT=held-out.txt [BENCH_OPTIONS='--runs 9 --marks marks.fst']
     python scripts/bench/against.py REV TEXT
 
-REV is installed in a virtual environment of its own, which later runs use again. TEXT is cased; about 20 MB of it are
-best. Each task is run by both in turn, on one core, after a run of each that does not count; the times are those of
-whole processes, user and system. A task that REV cannot do is left out.
+Both are installed, because a checkout starts later: REV in a virtual environment that later runs use again. TEXT is
+cased; about 20 MB of it are best. Each task is run by both in turn, on one core, after a run of each that does not
+count; the times are those of whole processes, user and system. A task that REV cannot do is left out.
 
 Each side uses its own bundled models, so that what users get is compared; with --lm, both use one model.
 
@@ -52,16 +52,24 @@ def installed(revision: str, folder: Path) -> Path:
         return programs / "capfst"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    print(f"installing {revision} …", file=sys.stderr)
     archive = subprocess.run(["git", "archive", found.stdout.strip()], cwd=ROOT, capture_output=True, check=True)
     source = place / "source"
     source.mkdir()
     subprocess.run(["tar", "-x"], cwd=source, input=archive.stdout, check=True)
-    subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
-    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", "constraints.txt", "."]
-    subprocess.run([programs / "python", *pip], cwd=source, check=True)
+    install(revision, source, place)
     shutil.rmtree(source)
     (place / "complete").touch()
+    return programs / "capfst"
+
+
+def install(name: str, source: Path, place: Path) -> Path:
+    """Install capfst from a folder in place/venv; return its command `capfst`."""
+    print(f"installing {name} …", file=sys.stderr)
+    programs = place / "venv" / "bin"
+    if not programs.exists():
+        subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
+    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", "constraints.txt", "."]
+    subprocess.run([programs / "python", *pip], cwd=source, check=True)
     return programs / "capfst"
 
 
@@ -100,12 +108,13 @@ def row(name: str, pairs: list[list[float]]) -> list[str]:
 @click.option(
     "--work", default=ROOT / "build" / "against", type=click.Path(path_type=Path), help="Folder of the revisions."
 )
-@click.option("--quick", is_flag=True, help="One pair on a few lines, which shows nothing.")
+@click.option("--quick", is_flag=True, help="One pair on a few lines, of the checkout as it is, which shows nothing.")
 def main(
     revision: str, text: Path, runs: int, only: tuple[str, ...], lm: Path | None, marks: Path | None, work: Path,
     quick: bool,
 ) -> None:  # fmt: skip
-    before, now, rows = installed(revision, work), Path(sys.executable).with_name("capfst"), []
+    before, rows = installed(revision, work), []
+    now = Path(sys.executable).with_name("capfst") if quick else install("this checkout", ROOT, work / "checkout")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         lines = b"".join(read_blocks([text])).splitlines(keepends=True)[: QUICK if quick else None]
