@@ -5,7 +5,8 @@ a cost in addition to the LM's; and for each word the shape in which to write it
 frequent form, or if it is OOV. So words can get casings that the LM has not seen.
 
 The LM reads an unseen casing as the word's most frequent form. So the search needs only the cheapest of all casings
-that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
+that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape. A name that is
+known in mixed case only (AbbVie, CenterPoint) is written so where it would be capitalized.
 
 The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
 documents, and cells.py in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
@@ -46,6 +47,9 @@ has few choices. With an infinite margin, 9 of 226,000 words of English developm
 
 _AHEAD = 8  # words
 _FEW = 4  # surface forms; few words have more
+_MIXED_ONLY = 1 << Shape.MIXED
+_NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
+"""Sets of shapes."""
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
 _IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 
@@ -66,6 +70,8 @@ def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array,
     shape2, shape3 = i64(shapes >> u64(16) & u64(7)), i64(shapes >> u64(24) & u64(7))
     cost0, cost1, cost2, cost3 = shape_costs[shape0], shape_costs[shape1], shape_costs[shape2], shape_costs[shape3]
     seen = 1 << shape0 | 1 << shape1 | 1 << shape2 | 1 << shape3
+    if seen & _NAMES == _MIXED_ONLY:
+        return False
     unseen, most = f32(np.inf), min(cost0, cost1, cost2, cost3) + f32(MARGIN)
     for shape in range(Shape.MIXED.value):
         unseen = min(unseen, shape_costs[shape] + _IF_SEEN[seen >> shape & 1])
@@ -85,10 +91,15 @@ def _fill_known(
 ) -> i64:  # fmt: skip
     """Fill the costs of a known word's surface forms, which have these shapes, and of its unseen casings; return the
     shape in which to write its most frequent form. include_pruned: also fill `option`."""
-    seen = 1 << Shape.MIXED.value
+    seen = 0
+    for shape in shapes:
+        seen |= 1 << shape
+    if seen & _NAMES == _MIXED_ONLY:
+        capitalized = shape_costs[Shape.CAPITALIZED.value]
+        shape_costs[Shape.MIXED.value] = min(shape_costs[Shape.MIXED.value], capitalized)
+        seen |= _NAMES
     for k in range(shapes.size):
         arc_costs[k] = shape_costs[shapes[k]] if shapes[k] < N_SHAPES else 0
-        seen |= 1 << shapes[k]
     unseen = f32(np.inf)
     for shape in range(Shape.MIXED.value):
         if not seen >> shape & 1:

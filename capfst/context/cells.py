@@ -7,10 +7,14 @@ normalized: the adjustment of a classifier to new priors of Saerens, Latinne & D
 14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which kind.
 
 Words that stay small in names (*of*, *de*: `grammars/title_case.tsv`) have an r of their own. All others of a name have
-capitals. Of p, the power _POWER counts, because a cell shows less of a word than a line does.
+capitals. A kind has fewer cells than EM finds, and none if these are few: a column of companies has names of common
+words (*Applied Materials*), rather than a few common nouns. Of p, the power _POWER counts, because a cell shows less
+of a word than a line does.
 """
 
 from __future__ import annotations
+
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +30,16 @@ _ROUNDS = 30
 _LEAST = 1e-12
 _SHARES = np.array([[0.9], [0.1]])
 """What r is taken to be of two words before any is seen, in names and in other cells."""
+_FEW = 0.03
+"""The fraction of the cells that each kind has less than EM finds."""
 _IN_NAMES = 0.97
 """The least p that a word of a name has capitals."""
 
 
-def _stay_small(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which of these words stay small in names of some language."""
-    small = {word.encode() for word in small_in_titles()}
+def _spelled(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> list[str]:
+    """Return these words in lower case."""
     spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
-    return np.array([lower_bytes(buf[start:end].tobytes()) in small for start, end in spans], np.bool_)
+    return [lower_bytes(buf[start:end].tobytes()).decode() for start, end in spans]
 
 
 def share_capitals(
@@ -42,11 +47,15 @@ def share_capitals(
 ) -> None:
     """Change ln p, float32[n, N_SHAPES], of the n words of a column in place. tokens: TOKEN[n], of these words."""
     rows = np.flatnonzero(tokens["shape_evidence"] < BEGIN)
+    spelled = _spelled(buf, words, rows)
+    are_words = [word[0].isalpha() for word in spelled]  # not the rest of a word ('s) or of a number (4th)
+    rows, spelled = rows[are_words], [*compress(spelled, are_words)]
     if not rows.size:
         return
     begins = tokens["position"] == 0
     cell = np.unique(np.cumsum(begins)[rows], return_inverse=True)[1]
-    is_small = _stay_small(buf, words, rows) & ~begins[rows]
+    small_words = small_in_titles()
+    is_small = np.array([word in small_words for word in spelled])
     p = np.exp(log_p[rows], dtype=np.float64)
     small, capital = p[:, Shape.LOWER] ** _POWER, (p[:, Shape.LOWER + 1 :] ** _POWER).sum(1)
     shares, kinds = np.repeat(_SHARES, 2, axis=1), np.full((2, 1), 0.5)
@@ -56,11 +65,13 @@ def share_capitals(
         of_cells = np.log(kinds) + [np.bincount(cell, each) for each in np.log(total)]
         are_kind = np.exp(of_cells - np.logaddexp(*of_cells))
         kinds = (1 + are_kind.sum(1, keepdims=True)) / (2 + are_kind.shape[1])
+        kinds = np.maximum(kinds - _FEW, _LEAST)  # of which the sum does not matter
         weights, have_capital = are_kind[:, cell], r * capital / total
         for k, at in enumerate((~is_small, is_small)):
             n = 2 + weights[:, at].sum(1, keepdims=True)
             shares[:, k : k + 1] = (2 * _SHARES + (weights * have_capital)[:, at].sum(1, keepdims=True)) / n
-    have_capital[0] = np.where(is_small, have_capital[0], np.maximum(have_capital[0], _IN_NAMES))
+    stay_small = is_small & ~begins[rows]
+    have_capital[0] = np.where(stay_small, have_capital[0], np.maximum(have_capital[0], _IN_NAMES))
     share = np.clip((weights * have_capital).sum(0), _LEAST, 1 - _LEAST)
     log_p[rows, Shape.LOWER] = np.log1p(-share)
     log_p[rows, Shape.LOWER + 1 :] += np.log(share / p[:, Shape.LOWER + 1 :].sum(1))[:, None]

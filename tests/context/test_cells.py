@@ -35,7 +35,7 @@ def capitals(cells: list[list[Word]]) -> list[float]:
         counts = [{is_small: [2 * prior, 2.0] for is_small in (True, False)} for prior in (0.9, 0.1)]
         are_kind, found = [1.0, 1.0], []
         for cell in cells:
-            are_small = [k > 0 and word == "of" for k, (word, _) in enumerate(cell)]
+            are_small = [word == "of" for word, _ in cell]
             joint, have = list(kinds), [[0.0] * len(cell) for _ in kinds]
             for z, share in enumerate(shares):
                 for k, ((_, p), is_small) in enumerate(zip(cell, are_small, strict=True)):
@@ -49,10 +49,10 @@ def capitals(cells: list[list[Word]]) -> list[float]:
                     counts[z][is_small][0] += weight * have[z][k]
                     counts[z][is_small][1] += weight
             for k, is_small in enumerate(are_small):
-                of_names = have[0][k] if is_small else max(have[0][k], 0.97)
+                of_names = have[0][k] if is_small and k > 0 else max(have[0][k], 0.97)
                 found.append(weights[0] * of_names + weights[1] * have[1][k])
         shares = [{k: a / n for k, (a, n) in count.items()} for count in counts]
-        kinds = [each / (2 + len(cells)) for each in are_kind]
+        kinds = [max(each / (2 + len(cells)) - 0.03, 1e-12) for each in are_kind]
     return found
 
 
@@ -85,6 +85,14 @@ def test_a_column_decides_what_a_cell_leaves_open(recaser, change) -> None:
     assert recaser(words) != WORDS
     assert recaser(words, cells=True) == WORDS
     assert recaser("\n".join(people), cells=True) == "\n".join(PEOPLE)
+
+
+COMPANIES = ["Applied Materials", "Bank of America", "The Boeing Company", "McDonald's", "Cisco Systems", "Boeing"]
+
+
+def test_names_of_common_words_are_names_in_a_column_of_names(recaser) -> None:
+    column = COMPANIES + ["Ford", "IBM", "Intel", "General Motors", "3rd Bank", "Microsoft", "Moody's", "Pfizer"] * 12
+    assert recaser([cell.lower() for cell in column], cells=True) == column
 
 
 def test_columns_need_not_have_words(recaser) -> None:

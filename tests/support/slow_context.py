@@ -205,10 +205,13 @@ def word_costs(
             return [], AS_FORM, options
         return [], costs.index(min(costs)), [*costs, math.inf]
     seen = context.shapes[first : first + forms].tolist()
+    is_name = Shape.MIXED in seen and Shape.CAPITALIZED not in seen
+    if is_name:
+        costs[Shape.MIXED] = min(costs[Shape.MIXED], costs[Shape.CAPITALIZED])
     arc_costs = [costs[shape] for shape in seen]
     options[4] = arc_costs[0]
     known = context.words[first]
-    for shape in (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
+    for shape in (Shape.LOWER, Shape.UPPER) if is_name else (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
         if shape not in seen and not (shape == Shape.UPPER and known["one_letter"]):
             options[shape] = costs[shape] + float(known["unseen_penalty"])
     arc_costs[0] = min(options)
