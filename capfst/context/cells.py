@@ -4,7 +4,8 @@ A cell such as `mary white` has no context, so p(shape | word) is that of runnin
 in names, most words have capitals. A column has cells of two kinds, names and others. With r the share of words with
 capitals in the cells of a kind, p is multiplied by r for casings with capitals and by 1 − r for lower case, and
 normalized: the adjustment of a classifier to new priors of Saerens, Latinne & Decaestecker 2002 (Neural Computation
-14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which kind.
+14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which kind. A word
+that is small in text is CAPITALIZED in names. A legal form at their end has its own case: `grammars/legal_forms.tsv`.
 
 Words that stay small in names (*of*, *de*: `grammars/title_case.tsv`) have an r of their own. All others of a name have
 capitals. A kind has fewer cells than EM finds, and none if these are few: a column of companies has names of common
@@ -14,15 +15,18 @@ of a word than a line does.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import Shape
+from capfst.casing.shapes import Shape, shapes_of
 from capfst.casing.types import Words
 from capfst.context.lexicon import BEGIN
+from capfst.text.facts import rows as rows_of
 from capfst.text.facts import small_in_titles
+from capfst.text.strings import Strings
 from capfst.text.unicode import lower_bytes
 
 _POWER = 0.7  # tuned on lists of people, cities, companies and common nouns
@@ -34,6 +38,13 @@ _FEW = 0.03
 """The fraction of the cells that each kind has less than EM finds."""
 _IN_NAMES = 0.97
 """The least p that a word of a name has capitals."""
+
+
+@cache
+def _legal_forms() -> dict[str, int]:
+    """Return the shapes of legal forms, by their lowercase."""
+    forms = [form for (form,) in rows_of("legal_forms.tsv")]
+    return dict(zip(map(str.lower, forms), shapes_of(Strings.of(map(str.encode, forms))).tolist(), strict=True))
 
 
 def _spelled(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> list[str]:
@@ -57,6 +68,7 @@ def share_capitals(
     small_words = small_in_titles()
     is_small = np.array([word in small_words for word in spelled])
     p = np.exp(log_p[rows], dtype=np.float64)
+    p /= p.sum(1, keepdims=True)
     small, capital = p[:, Shape.LOWER] ** _POWER, (p[:, Shape.LOWER + 1 :] ** _POWER).sum(1)
     shares, kinds = np.repeat(_SHARES, 2, axis=1), np.full((2, 1), 0.5)
     for _ in range(_ROUNDS):
@@ -73,5 +85,11 @@ def share_capitals(
     stay_small = is_small & ~begins[rows]
     have_capital[0] = np.where(stay_small, have_capital[0], np.maximum(have_capital[0], _IN_NAMES))
     share = np.clip((weights * have_capital).sum(0), _LEAST, 1 - _LEAST)
+    p[:, Shape.CAPITALIZED] += p[:, Shape.LOWER]
+    log_p[rows] = np.log(share[:, None] * p + _LEAST)
     log_p[rows, Shape.LOWER] = np.log1p(-share)
-    log_p[rows, Shape.LOWER + 1 :] += np.log(share / p[:, Shape.LOWER + 1 :].sum(1))[:, None]
+    ends_name = (np.append(np.diff(cell), 1) > 0) & ~begins[rows] & (weights[0] > 0.5)
+    for k in np.flatnonzero(ends_name).tolist():
+        if spelled[k] in _legal_forms():
+            log_p[rows[k]] = np.log(_LEAST)
+            log_p[rows[k], _legal_forms()[spelled[k]]] = 0

@@ -87,7 +87,7 @@ def test_a_column_decides_what_a_cell_leaves_open(recaser, change) -> None:
     assert recaser("\n".join(people), cells=True) == "\n".join(PEOPLE)
 
 
-COMPANIES = ["Applied Materials", "Bank of America", "The Boeing Company", "McDonald's", "Cisco Systems", "Boeing"]
+COMPANIES = ["Applied Materials", "Bank of America", "The Boeing Company", "McDonald's", "Siemens AG", "Barclays plc"]
 
 
 def test_names_of_common_words_are_names_in_a_column_of_names(recaser) -> None:
