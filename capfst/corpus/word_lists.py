@@ -89,14 +89,20 @@ def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | Non
     """
     if b"\t" not in text:
         return text, None
-    lines = [line.rpartition(b"\t") for line in text.splitlines()]
-    try:
-        numbers = [int(number) for _, _, number in lines]
-    except ValueError as error:
-        raise CorpusError(f"{file}: some lines end in a tab and a number, but not all ({error}).") from error
-    if min(numbers) < 0 or max(numbers) > _MOST:
-        raise CorpusError(f"{file}: a number after a tab is out of range. Use 0 to {_MOST:,}.")
-    return b"".join(entry + b"\n" for entry, _, _ in lines), np.array(numbers, np.int64)
+    entries, numbers = [], []
+    for at, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            entry, _, number = line.rpartition(b"\t")
+            try:
+                numbers.append(int(number))
+            except ValueError as error:
+                raise CorpusError(
+                    f"{file}, line {at}: there is no whole number after a tab. Write how often each entry occurs, or no tabs."
+                ) from error
+            if not 0 <= numbers[-1] <= _MOST:
+                raise CorpusError(f"{file}, line {at}: the number is out of range. Use 0 to {_MOST:,}.")
+            entries.append(entry + b"\n")
+    return b"".join(entries), np.array(numbers, np.int64)
 
 
 def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
