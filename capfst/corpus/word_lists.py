@@ -97,7 +97,7 @@ def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | Non
                 numbers.append(int(number))
             except ValueError as error:
                 raise CorpusError(
-                    f"{file}, line {at}: there is no whole number after a tab. Write how often each entry occurs, or no tabs."
+                    f"{file}, line {at}: no whole number after a tab. Write how often each entry occurs, or no tabs."
                 ) from error
             if not 0 <= numbers[-1] <= _MOST:
                 raise CorpusError(f"{file}, line {at}: the number is out of range. Use 0 to {_MOST:,}.")
