@@ -11,6 +11,7 @@ A list whose lines end in a tab and a number, how often the entry occurs, is onl
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -85,7 +86,7 @@ def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | Non
     """Return the entries of a list, and how often each occurs; None if the list does not tell.
 
     Raises:
-        CorpusError: the text after a tab is not a whole number, or is out of range.
+        CorpusError: a line has no whole number after a tab, or one that is out of range.
     """
     if b"\t" not in text:
         return text, None
@@ -93,14 +94,10 @@ def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | Non
     for at, line in enumerate(text.splitlines(), 1):
         if line.strip():
             entry, _, number = line.rpartition(b"\t")
-            try:
-                numbers.append(int(number))
-            except ValueError as error:
-                raise CorpusError(
-                    f"{file}, line {at}: no whole number after a tab. Write how often each entry occurs, or no tabs."
-                ) from error
-            if not 0 <= numbers[-1] <= _MOST:
-                raise CorpusError(f"{file}, line {at}: the number is out of range. Use 0 to {_MOST:,}.")
+            if not re.fullmatch(rb" *[0-9]{1,13} *", number) or int(number) > _MOST:
+                advice = "Write how often each entry occurs, or no tabs."
+                raise CorpusError(f"{file}, line {at}: no whole number from 0 to {_MOST:,} after a tab. {advice}")
+            numbers.append(int(number))
             entries.append(entry + b"\n")
     return b"".join(entries), np.array(numbers, np.int64)
 
