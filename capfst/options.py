@@ -195,8 +195,8 @@ class RecaseOptions(_Validated):
     )
     cells: bool = option(
         False,
-        "Each line is a cell of a table or an entry of a list, such as a name: the words of the column are evidence for"
-        " the capitals of each other.",
+        "Each line is a cell of a table or an entry of a list, such as a name: the lines are evidence for the capitals"
+        " of each other.",
         not_for=("before", "single_line", "source", "stream", "json_lines", "recase_lines", "running", "uncased"),
         idle_with=("context",),
     )
@@ -217,8 +217,8 @@ class RecaseOptions(_Validated):
     )
     markup: str = option(
         "auto",
-        "Markup whose code, tags, comments and link targets stay unchanged.  [default: auto, by a file's suffix: .md,"
-        " .html and the like; none for other text]",
+        "Markup whose code, tags, comments and link targets stay unchanged. auto: that of a file's suffix, such as .md"
+        " or .html; none for other text.",
         choices=("auto", "none", "markdown", "html"),
         not_for=("before", "single_line", "source", "stream", "recase_lines"),
         limited=("markdown", "html"),
@@ -226,7 +226,7 @@ class RecaseOptions(_Validated):
     words: tuple[str | UserEntry, ...] = option(
         (),
         "Word list: words and phrases to write as they are listed, one per line, each with an optional weight in nats"
-        f" after a tab; or the name of a list that capfst has: {', '.join(LISTS)} (repeatable).",
+        f" after a tab; or the name of a list that capfst includes: {', '.join(LISTS)} (repeatable).",
         kind="files",
         not_for=("uncased",),
         idle_with=("only",),
@@ -242,25 +242,25 @@ class RecaseOptions(_Validated):
     )
     keep_marks: bool = option(
         True,
-        "With --restore punctuation: keep the marks of the input, or first remove the commas, periods and the like"
-        " after its words.  [default: keep them]",
+        "With --restore punctuation: keep the marks of the input, or first remove commas, periods and the like after"
+        " words.  [default: keep them]",
         kind="pair",
         flag="--no-keep-marks",
         not_for=("stream",),
     )
     input_case: str | None = option(
         None,
-        "Case that the input has. ignore: do not use it. keep: words with a capital stay as they are, except in lines"
-        " in capitals and in Title Case. evidence: weigh it against the context, as reliable as the line and the text"
-        " show it to be.  [default: evidence, if the model has learned it, else ignore]",
+        "Use of the case in the input. ignore: none. keep: words with a capital stay as they are, except in lines in"
+        " capitals and in Title Case. evidence: weigh it against the context, by how reliable it is in the line and the"
+        " text.  [default: evidence, if the model has learned it, else ignore]",
         choices=("ignore", "keep", "evidence"),
         not_for=("uncased",),
         limited=("keep",),
     )
     repair: bool = option(
         False,
-        "Find the stretches that have lost their case, or their marks too, among text that has both, and repair only"
-        " these: restore case, and marks if the model has learned them. All else stays.",
+        "Find the stretches without case, or without case and marks, in text that otherwise has both, and restore only"
+        " these; marks if the model has learned them.",
         not_for=("before", "single_line", "source"),
         idle_with=("stream",),
     )
@@ -273,13 +273,13 @@ class RecaseOptions(_Validated):
     )
     align_words: bool = option(
         False,
-        "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",
+        "Alignment indices count the words in the output of `capfst tokenize`, not whitespace-separated words.",
         group=TRANSLATIONS,
         requires="source",
     )
     engine: str = option(
         "fast",
-        "Search with compiled kernels, or, slowly, by OpenFst's composition and shortest path: the same text.",
+        "Search with compiled kernels, or, slowly, with OpenFst's composition and shortest path: the same text.",
         choices=("fast", "openfst"),
         group=RUNNING,
     )
@@ -384,7 +384,7 @@ class TrainOptions(_Validated):
     words: tuple[Path, ...] = option(
         (),
         "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable)."
-        " With a tab and a number after each, how often it occurs, the list is only evidence.",
+        " If a tab and the number of its occurrences follow each entry, the list is only evidence.",
         kind="files",
         group=VOCABULARY,
     )
@@ -441,7 +441,7 @@ class TrainOptions(_Validated):
     )
     restore: str | None = option(
         None,
-        "What the model restores: case, diacritics of cased text, or both; or case and, if wanted, punctuation."
+        "What the model restores: case, diacritics of cased text, or both; or case and, on request, punctuation."
         "  [default: case; with --grammar, both]",
         choices=("case", "diacritics", "both", PUNCTUATION[1]),
     )
@@ -464,9 +464,7 @@ class TrainOptions(_Validated):
         None,
         "Character between the fields of .csv and .tsv files, such as ; or \\t.  [default: a comma, or a tab]",
     )
-    encoding: str = option(
-        "utf-8", "Encoding of the text, such as latin-1, cp1252 or utf-16; what is written has the same."
-    )
+    encoding: str = option("utf-8", "Encoding of the text, such as latin-1, cp1252 or utf-16. The output has the same.")
     errors: Errors = option(
         "strict", "Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
         choices=("strict", "replace"),
@@ -524,8 +522,8 @@ class ServeOptions(_Validated):
     port: int = option(8000, "Port to listen on; 0 selects a free one.", least=0, most=65535, group=LISTENING)
     cors: tuple[str, ...] = option(
         (),
-        "Origin, such as https://example.org, whose pages may call the service, and whose host is one of its names; *"
-        " for any (repeatable).",
+        "Origin, such as https://example.org, whose pages may call the service, and whose host is a name of the"
+        " service; * for any (repeatable).",
         kind="names",
         group=LISTENING,
     )
@@ -535,20 +533,20 @@ class ServeOptions(_Validated):
     max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0)
     max_requests: int = option(
         256,
-        "Requests that are handled at once; further ones are refused with status 429. As many bodies may be arriving,"
-        " and as many streams be open; for a further one, the one that has waited longest gives way.",
+        "Requests that are handled at once; further ones get status 429. Also the limit of arriving bodies, and of open"
+        " streams: for a further one, the one that has waited longest is closed.",
         least=1,
     )
     max_connections: int = option(
         4096,
         "Connections that are open at once. For a further one, the one that has waited longest for a request is closed;"
-        " if none waits, the further one, with status 503.",
+        " if none waits, the further one gets status 503.",
         least=1,
     )
     timeout: int = option(
         30,
         "Seconds that a request may take to arrive, to be answered, and to be read by the client; in streams, the"
-        " longest pause. Also the time that a stopping service takes to finish what it has.",
+        " longest pause. Also the time in which a stopping service finishes its requests.",
         least=1,
     )
     jobs: int | None = option(

@@ -119,6 +119,13 @@ def test_make_has_the_targets_of_the_documents(document):
     assert {target for line in code(document) for target in re.findall(r"(?:^|[;&$] )make (\w+)", line)} <= targets
 
 
+@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
+def test_the_help_of_make_lists_its_targets():
+    targets = re.search(r"^\.PHONY: help (.*)$", text_of(ROOT / "Makefile"), re.MULTILINE).group(1).split()
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert sorted(re.findall(r"^make (\S+)", shown, re.MULTILINE)) == sorted(targets)
+
+
 @pytest.mark.parametrize("target", ["demo", "test", "lm"])
 def test_the_readme_shows_how_to_begin(target):
     assert f"make {target}" in text_of(ROOT / "README.md")

@@ -36,7 +36,7 @@ from capfst.system.budget import keep_freed_memory
     type=click.Choice(["fail", "pass", "drop"]),
     default="fail",
     show_default=True,
-    help="Malformed records: fail their file, pass them on unchanged, or drop them.",
+    help="Malformed records: fail the file, copy them unchanged, or drop them.",
 )
 @cli.option("--report", type=cli.FILE, help="JSON file for the counts and the outcome of each file.")
 @cli.options_of(RecaseOptions)
@@ -63,7 +63,7 @@ from capfst.system.budget import keep_freed_memory
     requires="source",
 )
 @cli.option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
-@cli.option("--force", is_flag=True, help="Recase files again that are already done.", group=RUNNING)
+@cli.option("--force", is_flag=True, help="Also recase the files that are already done.", group=RUNNING)
 @cli.jobs_option
 @cli.runner_options
 @cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or summary.", group=RUNNING)
@@ -87,7 +87,7 @@ def batch(
     INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv, .csv, subtitles and transcripts
     (plain, .gz, .zst, .bz2, .xz), and .parquet. The outputs have the same formats and the same tree below --output.
     Files that an earlier run finished are skipped. Without --field or --column, the field or column `text` is recased;
-    without --field or --format, .json files in folders are skipped that have no text that is known.
+    without --field or --format, .json files in folders are skipped if no field is known.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/

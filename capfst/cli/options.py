@@ -238,9 +238,9 @@ def formats_option(formats: tuple[str, ...], more: str = "") -> Decorator:
     return option(
         "--format",
         type=click.Choice(formats),
-        help="Subtitles, a transcript or the like: its format, or the recognizer that wrote the JSON; transcript: JSON"
-        f" whose fields --field names, with the same words; json: JSON whose texts are each on their own;{more} text:"
-        " plain text, whatever it looks like.  [default: by the suffix and the content]",
+        help="Format of subtitles, a transcript or the like, or the recognizer that wrote the JSON. transcript: JSON"
+        f" with the same words in all fields that --field names. json: JSON with independent texts.{more} text: plain"
+        " text, whatever it looks like.  [default: by the suffix and the content]",
         group=TEXT,
     )
 

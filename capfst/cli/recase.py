@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     "is_stream",
     is_flag=True,
     help="Recase stdin while it is being spoken: print each word as soon as --look-ahead words follow it, and the rest"
-    " of a line at its end. Text that ends with a carriage return is a partial result, which the next replaces. With"
-    " --format vosk, stdin is the recognizer's JSON.",
+    " of a line at its end. Text that ends with a carriage return is a partial result, which the next one replaces."
+    " With --format vosk, stdin is the recognizer's JSON.",
     call="stream",
 )
 @cli.option(
@@ -80,8 +80,7 @@ if TYPE_CHECKING:
 )
 @cli.formats_option(
     (*FORMATS, cli.LATTICE),
-    " lattice: word lattices of OpenFst or Kaldi as text, or Kaldi's confusion networks, of which the best words are"
-    " recased;",
+    " lattice: word lattices of OpenFst or Kaldi as text, or Kaldi's confusion networks, whose best paths are recased.",
 )
 @cli.field_option
 @cli.encoding_option
@@ -120,8 +119,8 @@ def recase(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles, transcripts, JSON
-    and the like, only the case of their text.
+    """Restore the case of FILES, or of stdin. Only case changes; in subtitles, transcripts, JSON and the like, only the
+    case of their text.
 
     \b
     echo "new york has new information" | capfst recase

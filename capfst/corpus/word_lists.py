@@ -11,6 +11,7 @@ A list whose lines end in a tab and a number, how often the entry occurs, is onl
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -85,18 +86,20 @@ def _parted(text: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | Non
     """Return the entries of a list, and how often each occurs; None if the list does not tell.
 
     Raises:
-        CorpusError: the text after a tab is not a whole number, or is out of range.
+        CorpusError: a line has no whole number after a tab, or one that is out of range.
     """
     if b"\t" not in text:
         return text, None
-    lines = [line.rpartition(b"\t") for line in text.splitlines()]
-    try:
-        numbers = [int(number) for _, _, number in lines]
-    except ValueError as error:
-        raise CorpusError(f"{file}: some lines end in a tab and a number, but not all ({error}).") from error
-    if min(numbers) < 0 or max(numbers) > _MOST:
-        raise CorpusError(f"{file}: a number after a tab is out of range. Use 0 to {_MOST:,}.")
-    return b"".join(entry + b"\n" for entry, _, _ in lines), np.array(numbers, np.int64)
+    entries, numbers = [], []
+    for at, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            entry, _, number = line.rpartition(b"\t")
+            if not re.fullmatch(rb" *[0-9]{1,13} *", number) or int(number) > _MOST:
+                advice = "Write how often each entry occurs, or no tabs."
+                raise CorpusError(f"{file}, line {at}: no whole number from 0 to {_MOST:,} after a tab. {advice}")
+            numbers.append(int(number))
+            entries.append(entry + b"\n")
+    return b"".join(entries), np.array(numbers, np.int64)
 
 
 def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

@@ -127,7 +127,7 @@ class SpeechFile(TextFile):
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
         if options.source is not None:
-            raise OptionError(f"{path}: speech has no field with its source. Leave the source out.")
+            raise OptionError(f"{path}: files of this format cannot have a source. Leave the source out.")
         self.settings |= {"format": options.format, "field": list(options.field)}
 
     def whole(self, data: str) -> int:

@@ -15,6 +15,7 @@ import click
 
 from capfst.cli import COMMANDS, cli
 from capfst.cli.options import Option
+from capfst.options import CASING
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 BEGIN, END = "<!-- Written by scripts/maintain/command_reference.py, from here on -->\n", "<!-- to here -->\n"
@@ -51,7 +52,13 @@ def section(name: str, command: click.Command, shared: dict[tuple[str, str], Use
     usage = f"capfst {name} {' '.join(command.collect_usage_pieces(click.Context(command)))}"
     lines = [f"## capfst {name}", "", f"    {usage}", "", _prose(help), "", "```sh", example.strip(), "```", ""]
     own = [[(option, command)] for option in _options(command) if _key(option) not in shared]
-    also = [f"`{option.opts[-1]}`" for option in _options(command) if _key(option) in shared]
+    of_all = [uses[0][0] for uses in shared.values() if getattr(uses[0][0], "group", "") == CASING]
+    has_all = all(any(_key(option) == _key(each) for each in _options(command)) for option in of_all)
+    also = [
+        f"`{option.opts[-1]}`"
+        for option in _options(command)
+        if _key(option) in shared and not (has_all and getattr(option, "group", "") == CASING)
+    ] + ["all of *Casing*"] * has_all
     lines += [*_table(own), ""] if own else []
     lines += [f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#shared-options)).", ""] if also else []
     return "\n".join(lines)
@@ -87,7 +94,8 @@ def _row(uses: Used) -> str:
     option = uses[0][0]
     spelling = ", ".join(f"`{each}`" for each in (*option.opts, *option.secondary_opts))
     if isinstance(option.type, click.Choice):
-        spelling = f"`{option.opts[-1]} {{{','.join(option.type.choices)}}}`"
+        choices = (f'"{choice}"' if "," in choice else choice for choice in option.type.choices)
+        spelling = f"`{option.opts[-1]} {{{','.join(choices)}}}`"
     elif not option.is_flag:
         metavar = (option.metavar or option.type.name).upper().replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "X")
         spelling = spelling[:-1] + f" {metavar}`"

@@ -45,10 +45,22 @@ def test_the_words_of_a_list_enter_the_vocabulary_in_their_case(corpus: Path) ->
     assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [4, 34]
 
 
+@pytest.mark.parametrize("line", ["Ely", "Ely\tBath"])
+def test_a_line_without_a_number_among_frequencies_is_an_error(corpus: Path, line: str) -> None:
+    (corpus / "words.txt").write_text(f"Wells\t3\n\n{line}\n")
+    with pytest.raises(CorpusError, match=r"words\.txt, line 3: "):
+        capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
+
+
+def test_blank_lines_among_frequencies_are_skipped(corpus: Path) -> None:
+    (corpus / "words.txt").write_text("Wells\t3\n\nEly\t4\n\n")
+    assert list(read_word_lists([corpus / "words.txt"], [], hashlib.sha256()).streams[0].occurrences) == [3, 4]
+
+
 @pytest.mark.parametrize("number", [-1, 10**12 + 1, 10**30])
 def test_a_number_out_of_range_is_an_error(corpus: Path, number: int) -> None:
     (corpus / "words.txt").write_text(f"Wells\t{number}\n")
-    with pytest.raises(CorpusError, match=r"words\.txt: .*out of range"):
+    with pytest.raises(CorpusError, match=r"words\.txt, line 1: "):
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
 
 
