@@ -241,6 +241,17 @@ def test_requests_over_one_connection(service, recaser):
             assert read_answer(connection).json == {"text": recaser(line)}
 
 
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_an_offer_of_another_protocol_is_ignored(service, size):
+    offer = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2_settings": "AAEAAEAAAAIAAAAB"}  # Java's
+    data = request("POST", "/recase", b'{"text": "new york"}', "application/json", **offer)
+    with service.connect() as connection:
+        for _ in range(2):
+            for start in range(0, len(data), size):
+                connection.sendall(data[start : start + size])
+            assert read_answer(connection).json == {"text": "New York"}
+
+
 def test_plain_text_has_no_details(service):
     answer = service.ask("POST", "/recase?confidence=true", b"new york", "text/plain")
     assert answer.status == 400
