@@ -126,6 +126,17 @@ def test_text_is_recased_while_it_is_typed_and_late_answers_are_dropped(page):
     page.wait(lambda: page["status"].get_attribute("textContent") == "3 words changed")
 
 
+def test_lines_of_a_long_text_are_asked_for_once(page):
+    n_asked = "return performance.getEntriesByType('resource').filter((each) => each.name.endsWith('recase')).length"
+    text, counts = "𝔄", []
+    for n_lines in (5_100, 1):
+        text += "".join(f"\n{n_lines} {k}" for k in range(n_lines))
+        page.type(text)
+        page.wait(lambda: page.recased == text and page["recased"].get_attribute("class") == "")  # noqa: B023
+        counts.append(page.browser.execute_script(n_asked))
+    assert counts[1] == counts[0] + 1
+
+
 def test_text_is_never_markup(page):
     text = "<img src=x onerror=alert(1)> <b>new york</b> &amp;"
     page.type(text)

@@ -9,7 +9,7 @@ const AFTER_TYPING = 100, BEFORE_WHY = 150, AGAIN = 1500; // milliseconds
 const LINES = 100; // in a request: those on top come first
 const SURE = 5, LIKELY = 2; // log-odds: 99 %, 88 %
 const FORMS = 4, REASONS = 4; // shown
-const KEPT = 5000; // answers
+const KEPT = 5000; // answers for lines that are not shown
 
 // Options
 
@@ -71,7 +71,7 @@ async function recase() {
   asking = new AbortController();
   const { signal } = asking;
   const lines = text.value.split("\n");
-  if (known.size > KEPT) known.clear();
+  if (known.size > KEPT + lines.length) known.clear();
   const missing = [...new Set(lines)].filter((line) => line.trim() && !known.has(line));
   show(lines);
   recased.classList.toggle("waiting", missing.length > 0);
