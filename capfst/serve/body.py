@@ -72,7 +72,7 @@ class Body:
         """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will, or
         if its text is inside something else."""
         headers = self.request.headers
-        if headers.get("content-encoding", "identity").lower() != "identity":
+        if headers.get("content-encoding", "").lower() not in ("", "identity"):
             raise RefusedError(415, "the body is compressed. Send it as it was before.")
         if headers.get("content-type", "").lower().startswith("multipart/"):
             raise RefusedError(415, "the body is a form. Send the text or the file itself.")

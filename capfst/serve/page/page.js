@@ -9,7 +9,7 @@ const AFTER_TYPING = 100, BEFORE_WHY = 150, AGAIN = 1500; // milliseconds
 const LINES = 100; // in a request: those on top come first
 const SURE = 5, LIKELY = 2; // log-odds: 99 %, 88 %
 const FORMS = 4, REASONS = 4; // shown
-const KEPT = 5000; // answers for lines that are not shown
+const KEPT = 1000; // answers for lines that are not shown
 
 // Options
 
