@@ -553,6 +553,14 @@ class ServeOptions(_Validated):
         None, "Number of threads.  [default: one per core]", least=1, most=MAX_JOBS, group=RUNNING
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        origins = tuple(origin.lower().removesuffix("/") for origin in self.cors)  # as browsers send them
+        object.__setattr__(self, "cors", origins)
+        for origin in origins:
+            if not re.fullmatch(r"\*|null|[^/\s]+://[^/\s]+", origin):
+                raise OptionError(f"`cors` is {origin!r}. Use an origin, such as https://example.org, or *.")
+
 
 def flag_of(option: Field[Any]) -> str:
     """Return the flag of an option on the command line."""

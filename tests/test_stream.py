@@ -373,6 +373,7 @@ def test_a_text_of_vosk_ends_its_utterance(en: Recaser) -> None:
         (b'{"text": "a"', "complete JSON object"),
         (b'{"alternatives": []}', "`partial` or `text`.*found: alternatives"),
         (b'{"text": ["a"]}', "found: text"),
+        (b"{}", "found: none"),
         (b'{"text": "\xff"}', "byte 10 .*0xff"),
     ],
 )

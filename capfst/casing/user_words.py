@@ -210,11 +210,12 @@ def _variants(entries: Iterable[_Entry]) -> Iterator[_Entry]:
 
 
 def _check_case(casings: Strings, entries: list[_Entry]) -> None:
-    """Raise CorpusError for an entry without case, or a list without a capital."""
+    """Raise CorpusError for an entry without case, or a file without a capital: it may have lost its case."""
     shapes = shapes_of(casings)
     for k in np.flatnonzero(shapes == Shape.CASELESS)[:1]:
         raise entries[k].error(f"{entries[k].text!r} has no letter with case. Remove it.")
     with_capital = {entry.list for entry, shape in zip(entries, shapes.tolist(), strict=True) if shape != Shape.LOWER}
+    with_capital.add(_GIVEN)  # one by one, words may be meant in lower case
     for entry in entries:
         if entry.list not in with_capital:
             raise CorpusError(f"{entry.list}: no entry has a capital. List words in the case that they should get.")

@@ -102,7 +102,7 @@ def _cased_object(stream: Stream, found: dict[str, object], text: str) -> str:
     """Return an object, whose fields are known, with the words of its hypothesis in their casing."""
     hypothesis = found.get("text", found.get("partial"))
     if not isinstance(hypothesis, str):
-        raise CorpusError(f"{_NAME}: expected a field `partial` or `text`, but found: {', '.join(found)}.")
+        raise CorpusError(f"{_NAME}: expected a field `partial` or `text`, but found: {', '.join(found) or 'none'}.")
     settled, tentative = stream.revise(hypothesis)
     cased = settled + (stream.end() if "text" in found else tentative)
     timed = [json.loads(value) for _, name, value in _FIELD.findall(text) if name == "word"]

@@ -92,11 +92,11 @@ class _Front:
         self._metrics.watch("capfst_requests_in_progress", "Requests that are being handled.", lambda: self._n)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begin, status = time.perf_counter(), 499  # as nginx has it: the client is gone
+        begin, connection, status = time.perf_counter(), scope["state"]["connection"], 0
 
         async def sending(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and not connection.is_gone():
                 status = message["status"]
             await send(message)
 
@@ -109,10 +109,10 @@ class _Front:
         except ClientDisconnect:
             pass
         except asyncio.CancelledError:  # the time of a stopping service is over
-            scope["state"]["connection"].refuse("late", 503, "the service is stopping.")
+            connection.refuse("late", 503, "the service is stopping.")
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
         finally:
             self._n -= 1
             route = scope["path"] if scope["path"] in self._routes else "other"
-            self._metrics.answered(route, status, time.perf_counter() - begin)
+            self._metrics.answered(route, status or connection.status, time.perf_counter() - begin)

@@ -69,8 +69,14 @@ class Body:
         connection_of(self.request).wake()
 
     async def pieces(self, most: float = math.inf) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will."""
-        said = self.request.headers.get("content-length", "")
+        """Yield the body as it arrives; RefusedError if it has more than this number of bytes, or says that it will, or
+        if its text is inside something else."""
+        headers = self.request.headers
+        if headers.get("content-encoding", "").lower() not in ("", "identity"):
+            raise RefusedError(415, "the body is compressed. Send it as it was before.")
+        if headers.get("content-type", "").lower().startswith("multipart/"):
+            raise RefusedError(415, "the body is a form. Send the text or the file itself.")
+        said = headers.get("content-length", "")
         size, more = int(said) if said.isdecimal() else 0, True
         if size <= most:
             size = 0

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from httptools import HttpParserError, HttpParserUpgrade
 from starlette.requests import Request
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -77,6 +78,9 @@ class Connection(HttpToolsProtocol):
         on_close: is called with the reason for which the service closes a connection.
     """
 
+    status = 499
+    """Of a request that the application has not answered: as nginx has it, the client is gone."""
+
     def __init__(
         self, *uvicorns: Any, limits: ServeOptions, idle: Waiting, on_close: Callable[[str], object], **named: Any
     ) -> None:
@@ -128,17 +132,30 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
+        self._unset_keepalive_if_required()
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():
                 return
             piece = data[start : start + _PIECE]
             self._textless += len(piece)
-            super().data_received(piece)
+            self._parse(piece)
             if self._textless > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
 
-    def send_400_response(self, msg: str) -> None:
-        self.refuse("invalid", 400, "this is not a valid HTTP/1.1 request. See /docs.")
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as offer:
+            head = b"%s %s HTTP/%s\r\n" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+            kept = [b"%s: %s\r\n" % each for each in self.headers if each[0] != b"upgrade"]
+            self._parse(b"".join([head, *kept, b"\r\n", data[offer.args[0] :]]))
+        except HttpParserError:
+            self.refuse("invalid", 400, "this is not a valid HTTP/1.1 request. See /docs.")
+
+    def _offers_upgrade(self) -> bool:
+        """Return whether the request offers another protocol, such as HTTP/2 (the default of Java's client). The parser
+        would take its body for that protocol, so `_parse` reads the request again, without the offer."""
+        return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -147,6 +164,8 @@ class Connection(HttpToolsProtocol):
         self._enter("head")
 
     def on_headers_complete(self) -> None:
+        if self._offers_upgrade():
+            return
         if len(self.pipeline) >= MOST_WAITING:
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
@@ -164,6 +183,8 @@ class Connection(HttpToolsProtocol):
             self._enter("rest" if self.cycle.more_body else "idle")
 
     def on_message_complete(self) -> None:
+        if self._offers_upgrade():
+            return
         self._textless = 0
         super().on_message_complete()
         self._enter("idle" if self._phase == "rest" else "answer")
@@ -200,6 +221,7 @@ class Connection(HttpToolsProtocol):
             head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
             again = b"retry-after: %s\r\n" % AGAIN[status].encode() if status in AGAIN else b""
             self.transport.write(STATUS_LINE[status] + head + again + b"\r\n" + body)
+            self.status = status
         self._disconnect()
         self.on_close(reason)
         self.transport.close()

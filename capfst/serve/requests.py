@@ -84,7 +84,7 @@ RecaseRequest = _request(
 )
 ExplainRequest = _request(
     "ExplainRequest",
-    text=(_of(str, "A line of text, or a document.", max_length=MAX_EXPLAINED),),
+    text=(_of(str, f"A line of text, or a document, of at most {MAX_EXPLAINED:,} characters."),),
     nbest=(_Nbest, 1),
     line=(_of(int, "The line of a document that is explained.", ge=1), 1),
 )
@@ -137,6 +137,8 @@ def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
         raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
     if (longest := max(map(len, words), default=0)) > MAX_WORD:
         raise RefusedError(413, f"a word of {longest:,} characters is too long. The limit is {MAX_WORD}.")
+    if isinstance(asked, ExplainRequest):
+        _check_length("explain", [asked.text], MAX_EXPLAINED)
     if not isinstance(asked, RecaseRequest):
         return
     if (asked.text is UNSET) == (asked.lines is UNSET):
@@ -151,9 +153,15 @@ def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
         raise RefusedError(400, "`before` goes with `text` alone. Leave out the other fields.")
     if has_details and is_plain:
         raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
-    name, most = ("confidence", MAX_CONFIDENCE) if asked.nbest is UNSET else ("nbest", MAX_EXPLAINED)
-    if has_details and (longest := max(map(len, lines), default=0)) > most:
-        raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
+    if asked.confidence:
+        _check_length("confidence", lines, MAX_CONFIDENCE)
+    if asked.nbest is not UNSET:
+        _check_length("nbest", lines, MAX_EXPLAINED)
+
+
+def _check_length(name: str, lines: list[str], most: int) -> None:
+    if (longest := max(map(len, lines), default=0)) > most:
+        raise RefusedError(413, f"text of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
 
 
 def describe(models: list[str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Senders:
 
     def __init__(self, options: ServeOptions, is_local: bool) -> None:
         self._is_any, self._is_local = "*" in options.cors, is_local
-        self._origins = {origin.lower().encode() for origin in options.cors}
+        self._origins = {origin.encode() for origin in options.cors}
         names = [options.host, *(origin.rpartition("://")[2] for origin in options.cors)]
         self._names = {_without_port(name.lower().encode()) for name in names}
 

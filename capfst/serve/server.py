@@ -118,6 +118,7 @@ def _listening(options: ServeOptions) -> socket.socket:
         listener = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else asyncio's answers take 40 ms
         return listener
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         where = f"{options.host}:{options.port}"
-        raise CapfstError(f"cannot listen on {where}: {error.strerror}. Choose another `host` or `port`.") from error
+        why = str(getattr(error, "strerror", "no host can have this name")).partition(" (while ")[0]
+        raise CapfstError(f"cannot listen on {where}: {why}. Choose another `host` or `port`.") from error

@@ -1,7 +1,7 @@
 """Streams of JSON lines: a line in, a line out, in order.
 
 In: pieces of a body. Out: the same lines, recased. A line is a string, or an object whose `text` is recased and whose
-other fields stay. Each line is on its own; one that is not valid has an error in its place.
+other values stay, byte by byte. Each line is on its own; one that is not valid has an error in its place.
 
 Only the lines that have arrived and are not recased yet are in memory: the next ones are read when the client has taken
 the answers to these. A stream may go on for ever, but one that waits for a line gives way to others.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -25,7 +24,8 @@ from capfst.serve.connection import Waiting
 Recase = Callable[[list[str]], list[str]]
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
-_decoder = msgspec.json.Decoder(str | dict[str, Any])
+_decoder = msgspec.json.Decoder(str | dict[str, msgspec.Raw])
+_decode_text = msgspec.json.Decoder(str).decode
 _encoder = msgspec.json.Encoder()
 
 
@@ -33,10 +33,11 @@ def recase_block(block: bytes, recase: Recase) -> bytes:
     """Return a block of whole lines of JSON with their texts recased."""
     n_lines = block.count(b"\n")
     try:
+        block.decode()  # other fields are not decoded
         records = _decoder.decode_lines(block) if n_lines != 1 else [_decoder.decode(block)]
         if len(records) != n_lines:  # it leaves out blank lines
             raise msgspec.DecodeError
-        texts = [record if isinstance(record, str) else record["text"] for record in records]
+        texts = [record if isinstance(record, str) else _decode_text(record["text"]) for record in records]
         recased = recase(texts)
         return _encoder.encode_lines(
             [
@@ -44,7 +45,7 @@ def recase_block(block: bytes, recase: Recase) -> bytes:
                 for record, text in zip(records, recased, strict=True)
             ]
         )
-    except (ValueError, TypeError, KeyError, RecursionError, CapfstError) as error:
+    except (ValueError, KeyError, RecursionError, CapfstError) as error:
         if n_lines > 1:  # which line is it?
             return b"".join(recase_block(line + b"\n", recase) for line in block.split(b"\n")[:-1])
         return error_bytes(400, _problem(error)) + b"\n"
@@ -57,9 +58,9 @@ def _problem(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 at byte {error.start}. Convert it."
     if isinstance(error, RecursionError):
-        return "the JSON is nested too deep. Send a string, or an object with a text."
+        return "the JSON is nested too deep. Send a string, or an object whose `text` is one."
     if isinstance(error, msgspec.DecodeError):
-        return f"invalid line: {error}. Send a string, or an object with a text."
+        return f"invalid line: {error}. Send a string, or an object whose `text` is one."
     return "the object has no text. Put the line into its field `text`."
 
 

@@ -22,7 +22,7 @@ from capfst.exceptions import CapfstError
 from capfst.io.compression import COMPRESSIONS
 from capfst.io.files import suffix_of
 from capfst.io.formats import JSONS, SUFFIXES, format_of
-from capfst.io.protocol import BatchOptions, RecaseCounts
+from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
@@ -31,6 +31,10 @@ from capfst.text.markup import SUFFIXES as MARKUPS
 
 FORMATS = (".txt", ".csv", ".tsv", *JSONS, *SUFFIXES, *MARKUPS)
 _COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
+
+
+class _Options(BatchOptions):
+    remedy = TextOptions.remedy  # a request has no option for malformed records
 
 
 class Upload(FileResponse):
@@ -69,7 +73,7 @@ class Upload(FileResponse):
         names: dict[str, Any] = {} if asked.field is UNSET else {"field": (asked.field,), "column": (asked.field,)}
         document = "" if pipeline.options.document else None
         casing = {name: getattr(pipeline.options, name) for name in ("markup", "remarks")}
-        options = BatchOptions(**names, document=document, **casing)
+        options = _Options(**names, document=document, **casing)
         try:
             format = format_of(self.given, options)
             with Path(self.path).open("wb") as file, format.writing(file) as write:

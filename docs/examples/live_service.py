@@ -32,10 +32,16 @@ def recase_vosk(result: dict) -> dict:
     return result
 
 
+def show(result: bytes) -> None:
+    text, end = re.fullmatch(r"(.*?)([\r\n]?)", result.decode()).groups()
+    recased = json.dumps(recase_vosk(json.loads(text)), ensure_ascii=False) if text.startswith("{") else recase(text)
+    print(recased, end=end, flush=True)
+
+
 waiting = b""
 while data := sys.stdin.buffer.read1():
     *results, waiting = re.split(rb"(?<=[\r\n])", waiting + data)
     for result in results:
-        text, end = result[:-1].decode(), result[-1:].decode()
-        recased = json.dumps(recase_vosk(json.loads(text))) if text.startswith("{") else recase(text)
-        print(recased, end=end, flush=True)
+        show(result)
+if waiting:
+    show(waiting)

@@ -309,6 +309,10 @@ def test_errors_of_entries_in_memory_name_their_number(small):
         small("foo", words={"Foo": None, "foo": 1.0})
 
 
+def test_entries_in_memory_may_all_be_in_lower_case(small):
+    assert small("in Foo and FOO", words={"foo": None}).endswith("foo and foo")
+
+
 def test_models_that_restore_no_case_refuse_words(tmp_path):
     (tmp_path / "text.txt").write_text("Un garçon à Paris.\nUn garçon est là.\n", "utf-8")
     for restored in ("diacritics", "both"):

@@ -204,6 +204,10 @@ def test_a_client_that_goes_away_hurts_no_one(limited):
             with limited.connect() as connection:
                 connection.sendall(sent)
     assert is_served(limited)
+    while b"capfst_requests_in_progress 1.0" not in (metrics := limited.ask("GET", "/metrics").body):
+        pass
+    assert b'status="499"' in metrics
+    assert b'status="500"' not in metrics
 
 
 HALF_UPLOAD = request("POST", "/files?name=a.txt", b"new", content_length="9")

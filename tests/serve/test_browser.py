@@ -126,6 +126,17 @@ def test_text_is_recased_while_it_is_typed_and_late_answers_are_dropped(page):
     page.wait(lambda: page["status"].get_attribute("textContent") == "3 words changed")
 
 
+def test_lines_of_a_long_text_are_asked_for_once(page):
+    n_asked = "return performance.getEntriesByType('resource').filter((each) => each.name.endsWith('recase')).length"
+    text, counts = "𝔄", []
+    for n_lines in (1_100, 1):
+        text += "".join(f"\n{n_lines} {k}" for k in range(n_lines))
+        page.type(text)
+        page.wait(lambda: page.recased == text and page["recased"].get_attribute("class") == "")  # noqa: B023
+        counts.append(page.browser.execute_script(n_asked))
+    assert counts[1] == counts[0] + 1
+
+
 def test_text_is_never_markup(page):
     text = "<img src=x onerror=alert(1)> <b>new york</b> &amp;"
     page.type(text)
@@ -146,6 +157,13 @@ def test_pointing_at_a_word_shows_why_and_a_casing_becomes_one_of_the_words(page
     page["why"].find_element(By.XPATH, ".//button[text()='Brown']").click()
     page.wait(lambda: "a Brown coat" in page.recased)
     assert page["words"].get_attribute("value").split() == ["Brown"]
+
+
+def test_a_casing_that_is_chosen_may_be_in_lower_case(page):
+    page.word("US").click()
+    page.why()
+    page["why"].find_element(By.XPATH, ".//button[text()='us']").click()
+    page.wait(lambda: "the us Navy" in page.recased)
 
 
 def test_the_keyboard_reaches_everything(page):

@@ -20,11 +20,14 @@ def taken():
 
 
 def test_a_port_in_use_is_an_error(taken):
-    assert names(message(run_process("serve", "--port", taken, code=1)), f"127.0.0.1:{taken}", "--port")
+    error = message(run_process("serve", "--port", taken, code=1))
+    assert names(error, f"127.0.0.1:{taken}", "--port")
+    assert error.count("127.0.0.1") == 1
 
 
-def test_a_host_that_is_unknown_is_an_error():
-    assert "no-such-host.invalid" in message(run_process("serve", "--host", "no-such-host.invalid", code=1))
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "no..host"])
+def test_a_host_that_is_unknown_is_an_error(host):
+    assert host in message(run_process("serve", "--host", host, code=1))
 
 
 def test_a_missing_model_is_an_error():
@@ -38,6 +41,11 @@ def test_a_name_belongs_to_one_model():
 @pytest.mark.parametrize("option", ["--port 70000", "--max-body 1X", "--timeout 0"])
 def test_a_value_that_is_not_supported_is_an_error(option):
     assert option.split()[0].encode() in run("serve", *shlex.split(option), code=2).stderr
+
+
+@pytest.mark.parametrize("origin", ["example.org", "https://example.org/a", ""])
+def test_what_is_not_an_origin_is_an_error(origin):
+    assert f"--cors is {origin!r}" in message(run("serve", "--cors", origin, code=1))
 
 
 def test_a_missing_extra_is_named():

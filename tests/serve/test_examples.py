@@ -19,8 +19,8 @@ def run(service: Service, script: str, stdin: bytes) -> bytes:
 
 
 def test_results_of_kaldi_keep_their_line_ends(service):
-    given = b"i live in\ri live in new york\rhe lives in new york\n\n"
-    recased = b"I live in\rI live in New York\rhe lives in New York\n\n"
+    given = b"i live in\ri live in new york\rhe lives in new york\n\ni live in paris"
+    recased = b"I live in\rI live in New York\rhe lives in New York\n\nI live in Paris"
     assert run(service, "live_service.py", given) == recased
 
 

@@ -1,5 +1,6 @@
 """Each route: what it answers, as the Recaser does, and how it refuses what is wrong."""
 
+import gzip
 import json
 
 import pytest
@@ -167,7 +168,7 @@ REFUSED = {  # body, path, status, what the message names
     "options at two places": (b'{"text": "a"}', "/recase?oov=pass", 400, "query"),
     "text in the query": (b'["a"]', "/recase?text=a", 400, "`text`"),
     "an unknown option": (b'["a"]', "/recase?oof=pass", 400, "`oof`"),
-    "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 400, "$.text"),
+    "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 413, "4,000"),
     "a blank start token": (b'{"text": "a", "start_token": " "}', "/recase", 400, "`start_token`"),
 }
 
@@ -210,6 +211,7 @@ def test_any_body_has_an_answer(service, body, path):
         ("GET", "/../style.css/x", "", 404),
         ("POST", "/files?name=x.exe", "", 415),
         ("POST", "/files", "", 400),
+        ("POST", "/files?name=x.txt", "multipart/form-data; boundary=x", 415),
     ],
 )
 def test_a_wrong_route_or_type_is_refused(service, method, path, kind, status):
@@ -221,6 +223,16 @@ def test_a_wrong_route_or_type_is_refused(service, method, path, kind, status):
 def test_a_compressed_file_is_refused_and_a_damaged_one_has_its_name_in_the_error(service):
     assert "compressed" in service.ask("POST", "/files?name=a.txt", b"\x1f\x8b" + b"x" * 100).error
     assert "talk.srt" in service.ask("POST", "/files?name=talk.srt", b"no subtitles\n").error
+    damaged = service.ask("POST", "/files?name=talk.jsonl", b"{\n").error
+    assert "talk.jsonl" in damaged
+    assert "--" not in damaged  # no options of commands
+
+
+@pytest.mark.parametrize("path", ["/recase", "/explain", "/files?name=a.txt"])
+def test_a_compressed_body_is_refused(service, path):
+    answer = service.ask("POST", path, gzip.compress(b"{}"), "application/json", content_encoding="gzip")
+    assert answer.status == 415
+    assert "compressed" in answer.error
 
 
 def test_limits_of_lines_words_and_sizes(limited):
@@ -241,6 +253,17 @@ def test_requests_over_one_connection(service, recaser):
             assert read_answer(connection).json == {"text": recaser(line)}
 
 
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_an_offer_of_another_protocol_is_ignored(service, size):
+    offer = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2_settings": "AAEAAEAAAAIAAAAB"}  # Java's
+    data = request("POST", "/recase", b'{"text": "new york"}', "application/json", **offer)
+    with service.connect() as connection:
+        for _ in range(2):
+            for start in range(0, len(data), size):
+                connection.sendall(data[start : start + size])
+            assert read_answer(connection).json == {"text": "New York"}
+
+
 def test_plain_text_has_no_details(service):
     answer = service.ask("POST", "/recase?confidence=true", b"new york", "text/plain")
     assert answer.status == 400
@@ -250,7 +273,7 @@ def test_plain_text_has_no_details(service):
 def test_other_origins_are_allowed_only_by_name(service):
     origin = {"origin": "https://example.org"}
     assert "access-control-allow-origin" not in service.post("/recase", {"text": "a"}, **origin).headers
-    with serving("--cors", "https://example.org") as open_service:
+    with serving("--cors", "https://Example.org/") as open_service:
         answer = open_service.post("/recase", {"text": "a"}, **origin)
         assert answer.headers["access-control-allow-origin"] == "https://example.org"
         refused = open_service.post("/recase", {"text": "a"}, origin="https://example.com")

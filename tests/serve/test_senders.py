@@ -52,6 +52,7 @@ def test_a_public_address_has_any_name():
 def test_the_name_to_listen_on_and_the_host_of_an_origin_that_may_call_are_names_of_the_service():
     assert status(host="here:8000", options={"host": "here"}) is None
     assert status(host="example.org", options={"cors": PAGE}) is None
+    assert status(host="example.org", options={"cors": "https://Example.org/"}) is None
     assert status(host="example.com", options={"cors": PAGE}) == 421
     assert status(host="example.com", options={"cors": "*"}) is None
 

@@ -71,6 +71,11 @@ def test_each_line_is_on_its_own(service):
     assert answers == recaser(lines)
 
 
+def test_other_fields_stay_as_they_are():
+    line = b'{"n":1.10,"e":1e400,"u":"\\u00e9","o":{"text": [ "us" ]},"text":"%b"}\n'
+    assert recase_block(line % b"us", lambda texts: [text.upper() for text in texts]) == line % b"US"
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
     [
@@ -80,6 +85,7 @@ def test_each_line_is_on_its_own(service):
         (b'{"text": 7}', "`text`"),
         (b'"a" "b"', "trailing"),
         (b'"\xff"', "UTF-8"),
+        (b'{"text": "a", "b": "\xff"}', "UTF-8"),
         (b"[" * 100_000, "array"),
         (b'{"a":' * 100_000, "nested"),
         (b'{"text": "a", "b": NaN}', "invalid"),

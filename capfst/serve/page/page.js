@@ -9,7 +9,7 @@ const AFTER_TYPING = 100, BEFORE_WHY = 150, AGAIN = 1500; // milliseconds
 const LINES = 100; // in a request: those on top come first
 const SURE = 5, LIKELY = 2; // log-odds: 99 %, 88 %
 const FORMS = 4, REASONS = 4; // shown
-const KEPT = 5000; // answers
+const KEPT = 1000; // answers for lines that are not shown
 
 // Options
 
@@ -71,7 +71,7 @@ async function recase() {
   asking = new AbortController();
   const { signal } = asking;
   const lines = text.value.split("\n");
-  if (known.size > KEPT) known.clear();
+  if (known.size > KEPT + lines.length) known.clear();
   const missing = [...new Set(lines)].filter((line) => line.trim() && !known.has(line));
   show(lines);
   recased.classList.toggle("waiting", missing.length > 0);
@@ -118,20 +118,25 @@ function show(lines) {
   if (!word?.isConnected) close();
 }
 
-// Positions of the service count characters; those of JavaScript count some of them, such as 𝔄, twice.
-function inUnits(string, position) {
-  return [...string].slice(0, position).join("").length;
+// Positions of the service count characters; those of JavaScript count some of them, such as 𝔄, twice. This returns the
+// latter for each of the former.
+function units(string) {
+  const at = [0];
+  for (const character of string) at.push(at.at(-1) + character.length);
+  return at;
 }
 
 function* parts({ text: line, words }) {
-  const changes = new Map(words.map((change) => [inUnits(line, change.start), change]));
-  let end = 0;
+  const at = units(line);
+  let end = 0, next = 0;
   for (const { 0: found, index } of line.matchAll(/[\p{L}\p{M}\p{N}]+(?:[.'’-][\p{L}\p{M}\p{N}]+)*/gu)) {
     if (index > end) yield line.slice(end, index);
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: found, tabIndex: -1, start: index });
-    const inside = [...changes].filter(([start]) => start >= index && start < index + found.length);
-    const least = Math.min(...inside.map(([, change]) => change.log_odds ?? Infinity));
-    button.className = inside.length ? `word ${least >= SURE ? "sure" : least >= LIKELY ? "likely" : "doubt"}` : "word";
+    let least;
+    for (; next < words.length && at[words[next].start] < index + found.length; next++) {
+      if (at[words[next].start] >= index) least = Math.min(least ?? Infinity, words[next].log_odds ?? Infinity);
+    }
+    button.className = least === undefined ? "word" : `word ${least >= SURE ? "sure" : least >= LIKELY ? "likely" : "doubt"}`;
     button.setAttribute("aria-expanded", "false");
     yield button;
     end = index + found.length;
@@ -171,8 +176,8 @@ async function explain(button) {
 
 // The explained word that is least sure among those of a button: U.S.-based has several.
 function explained({ start, textContent }, { text: line, words }) {
-  const end = start + textContent.length;
-  const inside = words.filter((each) => inUnits(line, each.end) > start && inUnits(line, each.start) < end);
+  const end = start + textContent.length, at = units(line);
+  const inside = words.filter((each) => at[each.end] > start && at[each.start] < end);
   return inside.sort((one, other) => (one.log_odds ?? Infinity) - (other.log_odds ?? Infinity))[0];
 }
 
