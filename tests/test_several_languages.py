@@ -165,6 +165,11 @@ def test_the_word_after_a_dutch_clitic_has_the_capital(text: str) -> None:
     assert multi.confidence(text).text == multi.nbest(text, 1)[0].text == recased
 
 
+def test_roman_numbers_in_title_case_have_no_dots() -> None:
+    title = "Kenan Şehri, Thutmose Iii Tarafından Yok Edildi"
+    assert capfst.load("tr")(title) == "Kenan şehri, Thutmose III tarafından yok edildi"
+
+
 @pytest.mark.parametrize(
     ("text", "recased"),
     [
