@@ -44,7 +44,7 @@ class Abbreviations(NamedTuple):
 
     hashes: I64Array  # rising
     kinds: U8Array
-    of_ordinals: u8  # the kind of 5. and 31.12.
+    of_ordinals: i64  # the kind of 5. and 31.12.
 
 
 @kernel
@@ -82,7 +82,7 @@ def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowerin
     Of an abbreviation that languages list differently, the period may end a sentence wherever it may in one of them.
     """
     kinds = listed(languages, lowering)
-    of_ordinals = np.uint8(kinds.pop(_ORDINAL, UNLISTED))
+    of_ordinals = kinds.pop(_ORDINAL, UNLISTED)
     kinds |= {lower(word, lowering): NEVER for entry in own for word in _words(entry)}
     words = list(kinds)
     hashes = np.empty(len(words), np.int64)
