@@ -165,6 +165,27 @@ def test_the_word_after_a_dutch_clitic_has_the_capital(text: str) -> None:
     assert multi.confidence(text).text == multi.nbest(text, 1)[0].text == recased
 
 
+def test_roman_numbers_in_title_case_have_no_dots() -> None:
+    title = "Kenan Şehri, Thutmose Iii Tarafından Yok Edildi"
+    assert capfst.load("tr")(title) == "Kenan şehri, Thutmose III tarafından yok edildi"
+
+
+@pytest.mark.parametrize(
+    ("text", "recased"),
+    [
+        ("die künstlerinnen und künstler", "die Künstlerinnen und Künstler"),
+        ("Die Expertinnen und Experten", "Die Expertinnen und Experten"),
+        ("Die KünstlerInnen und die Expertinnen", "Die KünstlerInnen und die Expertinnen"),
+        ("die student*innen und student:innen", "die Student*innen und Student:innen"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_a_capital_names_all_genders_only_if_it_is_written(text: str, recased: str, engine: str) -> None:
+    german = capfst.load("de", engine=engine)
+    assert german(text) == recased
+    assert german.nbest(text, 1)[0].text == recased
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

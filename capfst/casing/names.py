@@ -87,18 +87,18 @@ def _letters(data: U8Array, start: i64, end: i64) -> i64:
 
 @inner
 def is_roman(data: U8Array, start: i64, end: i64) -> bool:
-    """Return whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
+    """Return whether data[start:end] is a Roman numeral in any case, i … mmmcmxcix."""
     i = start
-    while i < end and i < start + 3 and data[i] == _M:
+    while i < end and i < start + 3 and data[i] | 32 == _M:
         i += 1
     for one, five, ten in ((_C, _D, _M), (_X, _L, _C), (_I, _V, _X)):
-        if i + 1 < end and data[i] == one and (data[i + 1] == five or data[i + 1] == ten):
+        if i + 1 < end and data[i] | 32 == one and (data[i + 1] | 32 == five or data[i + 1] | 32 == ten):
             i += 2
             continue
-        if i < end and data[i] == five:
+        if i < end and data[i] | 32 == five:
             i += 1
         ones = 0
-        while i < end and ones < 3 and data[i] == one:
+        while i < end and ones < 3 and data[i] | 32 == one:
             ones += 1
             i += 1
     return i == end

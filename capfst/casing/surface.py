@@ -15,7 +15,7 @@ from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, is_roman, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
 from capfst.casing.transducer import is_joined
-from capfst.casing.types import Copies, LabelPath, Words
+from capfst.casing.types import KEEPS, KEEPS_FIRST, Copies, LabelPath, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
@@ -351,7 +351,7 @@ def write(
     sentence_case: bool,
     shapes: npt.NDArray[np.uint8] | None = None,
     copies: Copies | None = None,
-    keeps_capital: npt.NDArray[np.bool_] | None = None,
+    keeps_capital: npt.NDArray[np.uint8] | npt.NDArray[np.bool_] | None = None,
     dotted: npt.NDArray[np.bool_] | None = None,
     languages: npt.NDArray[np.uint8] | None = None,
     may_change: npt.NDArray[np.bool_] | None = None,
@@ -360,8 +360,8 @@ def write(
 
     A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
-    first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words with keeps_capital[i] are
-    capitalized. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
+    first word of each sentence is capitalized, also after a prefix (text/sentences.py). keeps_capital: as in
+    `CasingCosts`. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
     `CasingCosts`. may_change: bool[n], the words that may change at all; None: all.
     """
     spelling = own = spelling_of(symbols.language)
@@ -377,9 +377,10 @@ def write(
     scratch = sparse((uni.GROWTH + uni.GROWTH**2 + uni.GROWTH**3) * size + 8, np.uint8)
     out = np.empty(uni.GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
-    first = _NONE if keeps_capital is None else keeps_capital
-    if sentence_case:
-        of_sentences = first_words(buf, words, path.begins, pretokenized, symbols.language, languages)
+    first = _NONE if keeps_capital is None else keeps_capital == KEEPS
+    may_be_first = sentence_case if keeps_capital is None else sentence_case | (keeps_capital == KEEPS_FIRST)
+    if np.any(may_be_first):
+        of_sentences = may_be_first & first_words(buf, words, path.begins, pretokenized, symbols.language, languages)
         first = of_sentences | first if first.size else of_sentences
     changing = np.empty(len(path.labels), np.int64)
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)

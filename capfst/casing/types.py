@@ -57,6 +57,10 @@ class Found(NamedTuple):
     weighted: ListedArray  # LISTED: the words in the others, entry after entry
 
 
+KEEPS, KEEPS_FIRST = 1, 2
+"""Values of `CasingCosts.keeps_capital`."""
+
+
 class CasingCosts(NamedTuple):
     """The costs and shapes that the context model, or the source of a translation, assigns to the words of a text; all
     None without either."""
@@ -70,8 +74,9 @@ class CasingCosts(NamedTuple):
     the cost of the most frequent form itself. +inf excludes a shape. The least of a row is the arc cost of the form."""
     copies: Copies | None = None
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
-    keeps_capital: npt.NDArray[np.bool_] | None = None
-    """[n]: whether the word keeps the capital with which it is written at the start of a sentence."""
+    keeps_capital: npt.NDArray[np.uint8] | npt.NDArray[np.bool_] | None = None
+    """[n]: whether the word keeps the capital with which it is written where a sentence may begin: KEEPS, or
+    KEEPS_FIRST, only if the path has a sentence begin there."""
     dotted: npt.NDArray[np.bool_] | None = None
     """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
     languages: npt.NDArray[np.uint8] | None = None

@@ -16,6 +16,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import count_ones, get_eight, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
+from capfst.text.sentences import is_apostrophe
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE
 from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
@@ -23,15 +24,17 @@ from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_s
 SHAPE = 7
 """Bits of a written shape that are a Shape."""
 HAS_SMALL = 8
-"""Bit of a written shape: the word has a small letter."""
+"""Bit of a written shape: the word has a small letter. Those of 5th, 1990s, n.º and of clitics (n't, 's) do not count:
+lines in capitals and in Title Case may have them."""
 MAY_BEGIN = 16
 """Bit of a written shape: the word may be the first of a sentence."""
 
-_NEWLINE = ord("\n")
+_NEWLINE, _ZERO, _NINE = ord("\n"), ord("0"), ord("9")
+_FEMININE, _MASCULINE = 0xAA, 0xBA  # 1ª n.º
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
 _AT_ONCE = 64  # bytes
-_SMALL_S = ord("s")
+_SMALL_N, _SMALL_S = ord("n"), ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
@@ -69,9 +72,19 @@ def has_capital(buf: npt.NDArray[np.uint8]) -> bool:
 
 
 @inner
+def _is_suffix(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] is a number with its ending, or a clitic: it begins with a digit, an apostrophe, or
+    n and an apostrophe."""
+    code, after = decode(buf, start, end)
+    if code == _SMALL_N and after < end:
+        code = decode(buf, after, end)[0]
+    return _ZERO <= code <= _NINE or is_apostrophe(code)
+
+
+@inner
 def _written_shape(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     """Return the shape of the word buf[start:end], and HAS_SMALL."""
-    cased, capitals, first, i = 0, 0, False, start
+    cased, capitals, ordinals, first, i = 0, 0, 0, False, start
     while i < end:
         code, i = decode(buf, i, end)
         flags = info[code]
@@ -79,8 +92,9 @@ def _written_shape(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
         first |= (cased == 0) & is_capital
         capitals += is_capital
         cased += flags & IS_CASED != 0
+        ordinals += (code == _FEMININE) | (code == _MASCULINE)
     shape = shape_with(cased, capitals, first)
-    return shape | HAS_SMALL if capitals < cased else shape
+    return shape | HAS_SMALL if capitals + ordinals < cased and not _is_suffix(buf, start, end) else shape
 
 
 @kernel
@@ -93,6 +107,8 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
         shape = i64(Shape.LOWER.value | HAS_SMALL)
         if buf[start] < _SMALL_A or not is_small(buf, start, end):
             shape = _written_shape(buf, start, end, info)
+        elif _is_suffix(buf, start, end):
+            shape = i64(Shape.LOWER.value)
         shapes[i] = shape | MAY_BEGIN if first[i] else shape
 
 
@@ -193,7 +209,7 @@ def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
     for i in range(begin, end):
         shape = shapes[i] & SHAPE
         n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
-        n_lower += shape == Shape.LOWER
+        n_lower += shapes[i] & (SHAPE | HAS_SMALL) == Shape.LOWER | HAS_SMALL
     return letters_of(shapes, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
 
 

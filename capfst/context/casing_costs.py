@@ -48,6 +48,7 @@ has few choices. With an infinite margin, 9 of 226,000 words of English developm
 _AHEAD = 8  # words
 _FEW = 4  # surface forms; few words have more
 _MIXED_ONLY = 1 << Shape.MIXED
+_INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
@@ -153,6 +154,14 @@ def _fill_mixed(
     return is_best
 
 
+@inner
+def _names_all(forms: Strings, label: u32) -> bool:
+    """Return whether a surface form names all genders by a capital, as KünstlerInnen does."""
+    end = forms.offsets[label + 1]
+    last = get_eight(forms.data, end - 8) if end - forms.offsets[label] >= 8 else u64(0)
+    return last >> u64(24) == _INNEN and last >> u64(16) & u64(0xE0) != u64(0x40)  # not after a capital
+
+
 @inlined
 def _prune(costs: F32Array) -> None:
     """Set to +inf, in place, the costs of a word's surface forms that exceed the least of them by more than MARGIN."""
@@ -205,6 +214,10 @@ def _fill(
                     context.words, label, of_forms, shape_costs, buf, words, i, forms, costs, option
                 ):
                     shapes[i] = Shape.MIXED
+                elif not is_mixed and shapes[i] == AS_FORM and of_forms[0] == Shape.MIXED and _names_all(forms, label):
+                    shapes[i] = Shape.CAPITALIZED  # Künstlerinnen, unless it is written otherwise
+                    option[Shape.CAPITALIZED.value] = costs[0]
+                    option[N_SHAPES] += context.words[label].unseen_penalty
                 if prunes:
                     _prune(costs)
         elif guess:

@@ -11,7 +11,7 @@ lines of the text. A capital is also more reliable next to words in which one is
 
 Ignored:
 
-* lines without lowercase letters;
+* lines without lowercase letters, except those of 5th, n.º, don't and the like;
 * lines without capitals, unless the text has had some;
 * words that begin with a capital in lines in Title Case;
 * the difference between LOWER and CAPITALIZED at the start of a sentence, where the capital may come from the position.
@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.casing.types import Copies, Words
-from capfst.casing.written import MAY_BEGIN, SHAPE, letters_of
+from capfst.casing.types import KEEPS, KEEPS_FIRST, Copies, Words
+from capfst.casing.written import HAS_SMALL, MAY_BEGIN, SHAPE, letters_of
 from capfst.context.lexicon import has_case
 from capfst.context.tokens import TokenizedText
 from capfst.io.documents import Head
 from capfst.kernels import inlined, inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I32Array, I64Array, U8Array, f32, i64
+from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, U8Array, f32, i64
 
 _CERTAIN_CAPITAL, _CERTAIN_LOWER = np.log([4, 99]).tolist()  # least leads of ln p of words that show the style
 _KNOWN = 100  # words in lower case of the text that show its style
@@ -194,6 +194,7 @@ def find_rows(text: TokenizedText, begin: i64, end: i64, written: Written, log_p
     style, counts, styles, kinds = written.style, written.counts, written.styles, written.kinds
     for kind in range(_OTHER + 1):
         counts[kind] = 0
+    n_lower = 0
     for i in range(begin, end):
         token, shape = text.tokens[text.token_of[i]], written.shapes[i]
         kinds[i] = _OTHER
@@ -202,13 +203,15 @@ def find_rows(text: TokenizedText, begin: i64, end: i64, written: Written, log_p
             kind = _kind(log_p[i], shape & SHAPE == Shape.LOWER, token.frequency_rank > 0)
             kind = kind if shape & MAY_BEGIN == 0 else kind | _OTHER
             kinds[i] = kind
-            counts[kind & _OTHER] += f32(1)
+            kind = kind & _OTHER
+            counts[kind] += f32(1)
+            is_lower = (kind == _RARE) | (kind == _FREQUENT) | (kind == _MISSING_CAPITAL)
+            n_lower += is_lower & (shape & HAS_SMALL != 0)
     is_known = style.size != 0 and style[_RARE] + style[_RARE_EXCESS] >= f32(_KNOWN)
     for kind in range(_OTHER + 1):
         if counts[kind] != f32(0):
             styles[kind] = i64(is_known) * N_STYLES + _style_of(counts, kind, style)
-    n_lower = counts[_RARE] + counts[_FREQUENT] + counts[_MISSING_CAPITAL]
-    is_title = n_lower == f32(0) and counts[_RARE_EXCESS] + counts[_FREQUENT_CAPITAL] > f32(0)
+    is_title = n_lower == 0 and counts[_RARE_EXCESS] + counts[_FREQUENT_CAPITAL] > f32(0)
     before = 0  # whether a capital is expected in the word before
     for i in range(begin, end):
         kind = i64(kinds[i])
@@ -245,22 +248,22 @@ def is_written_mixed(written: Written, i: i64) -> bool:
 
 
 @kernel
-def _collect(words: Words, written: Written, keeps: BoolArray, starts: I64Array) -> i64:
+def _collect(words: Words, written: Written, keeps: U8Array, starts: I64Array) -> i64:
     n_mixed = 0
     for i in range(keeps.size):
-        shape = written.shapes[i]
+        shape, row = written.shapes[i], written.rows[i]
         is_first = shape & (SHAPE | MAY_BEGIN) == Shape.CAPITALIZED | MAY_BEGIN
-        keeps[i] = is_first & (written.rows[i] != NO_EVIDENCE)
+        keeps[i] = 0 if not is_first or row == NO_EVIDENCE else KEEPS_FIRST if row == NEUTRAL else KEEPS
         is_mixed = (shape & SHAPE == Shape.MIXED) & (written.rows[i] >= 0)
         starts[i] = words.starts[i] if is_mixed else -1
         n_mixed += is_mixed
     return n_mixed
 
 
-def stays(buf: npt.NDArray[np.uint8], words: Words, written: Written) -> tuple[Copies | None, npt.NDArray[np.bool_]]:
-    """Return the words that are written in mixed case, as they are; and bool[n]: whether the word has a capital that
-    may come from its position, and is evidence."""
+def stays(buf: npt.NDArray[np.uint8], words: Words, written: Written) -> tuple[Copies | None, npt.NDArray[np.uint8]]:
+    """Return the words that are written in mixed case, as they are; and uint8[n]: KEEPS for a word whose capital may
+    come from its position, KEEPS_FIRST if all words of its line have one, else 0."""
     n = len(words.starts)
-    keeps, starts = np.empty(n, np.bool_), np.empty(n, np.int64)
+    keeps, starts = np.empty(n, np.uint8), np.empty(n, np.int64)
     n_mixed = _collect(words, written, keeps, starts)
     return Copies(buf, starts, words.ends) if n_mixed else None, keeps

@@ -21,7 +21,7 @@ from capfst.context.context_model import Context
 from capfst.context.gaps import gap_odds
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64
-from capfst.text.abbreviations import NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
+from capfst.text.abbreviations import EVEN, NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
 from capfst.text.tokenizer import COMPOUND, MARKS
 from capfst.text.unicode import INFO, Lowering, ascii_set, is_in
 
@@ -31,6 +31,7 @@ ODDS = 2.0
 """Log-odds without a context model, unless an abbreviation precedes."""
 
 _PERIOD = ord(".")
+_MOST_DIGITS = 2
 _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 _ROMAN = ascii_set("ivx")
 
@@ -48,6 +49,17 @@ def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     return is_roman or 48 <= buf[start] <= 57
 
 
+@inner
+def _is_ordinal(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] is an ordinal number or a date, if a period follows: 5, 31 or 31.12."""
+    digits = 0  # in a row
+    for i in range(start, end):
+        digits = digits + 1 if 48 <= buf[i] <= 57 else 0 if buf[i] == _PERIOD else _MOST_DIGITS + 1
+        if digits > _MOST_DIGITS:
+            return False
+    return True
+
+
 @kernel
 def _mark_listed(
     buf: U8Array,
@@ -59,8 +71,8 @@ def _mark_listed(
     scratch: U8Array,
     kinds: U8Array,
 ) -> None:
-    """Fill in the kind of the abbreviation before each candidate: UNLISTED, MAY, or NEVER, which NUMBER is before a
-    number."""
+    """Fill in the kind of the abbreviation or ordinal before each candidate; NUMBER is NEVER before a number, else
+    UNLISTED."""
     for p in range(candidates.size):
         i, mark, kinds[p] = candidates[p], candidates[p] - 1, UNLISTED
         if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
@@ -69,7 +81,10 @@ def _mark_listed(
         listed = mark - 1 if is_alone else mark
         if listed < 0 or words.token_types[listed] > COMPOUND:
             continue
-        kinds[p] = kind_of(abbreviations, buf, words.starts[listed], words.ends[listed], info, lowering, scratch)
+        start, end = words.starts[listed], words.ends[listed]
+        kinds[p] = kind_of(abbreviations, buf, start, end, info, lowering, scratch)
+        if kinds[p] == UNLISTED and _is_ordinal(buf, start, end):
+            kinds[p] = abbreviations.of_ordinals
         if kinds[p] == NUMBER:
             kinds[p] = NEVER if _is_numbered(buf, words.starts[i], words.ends[i]) else UNLISTED
 
@@ -94,6 +109,7 @@ class Boundaries:
             words.begin_odds[candidates[kinds == UNLISTED]] = ODDS
         else:
             odds = gap_odds(self._context, buf, words, self._transducer)[candidates]
+            odds[kinds == EVEN] = np.minimum(odds[kinds == EVEN], 0)
             words.may_begin[candidates] = odds > -CERTAIN
             words.begin_odds[candidates] = np.where(odds > CERTAIN, np.inf, SCALE * odds)
 

@@ -5,7 +5,9 @@ word. A period after a word of the kind
 
 * NEVER ends no sentence (*Mr.*, *cf.*);
 * NUMBER ends none before a number (*no. 5*, *vol. iii*), and otherwise like MAY (*he said no.*);
-* MAY ends one if the model prefers the next word as the first of a sentence (*Inc.*, *etc.*, *a.m.*).
+* MAY ends one if the model prefers the next word as the first of a sentence (*Inc.*, *etc.*, *a.m.*);
+* EVEN likewise, but the context model's odds that one ends count as even if they are higher. So are ordinals where
+  nouns have capitals (German *5. Mai*): training text does not show that no sentence begins there.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ from capfst.text.language import NAME
 from capfst.text.strings import Strings
 from capfst.text.unicode import GROWTH, Lowering, lower, lower_into
 
-UNLISTED, NEVER, NUMBER, MAY = range(4)
+UNLISTED, NEVER, NUMBER, MAY, EVEN = range(5)
 
 LONGEST = 32  # bytes; longer words are no abbreviations
 SCRATCH = GROWTH * LONGEST + 8
 
-_KINDS = {"NEVER": NEVER, "NUMBER": NUMBER, "MAY": MAY}
+_KINDS = {"NEVER": NEVER, "NUMBER": NUMBER, "MAY": MAY, "EVEN": EVEN}
+_ORDINAL = "0"
+"""The row of all ordinals of a language."""
 ENGLISH = "en"
 """The language of a model that names none."""
 _SEED = 7
@@ -40,6 +44,7 @@ class Abbreviations(NamedTuple):
 
     hashes: I64Array  # rising
     kinds: U8Array
+    of_ordinals: i64  # the kind of 5. and 31.12.
 
 
 @kernel
@@ -66,7 +71,7 @@ def kind_of(
         return u8(UNLISTED)
     size = lower_into(buf, start, end, start, end, scratch, 0, info, lowering)
     hashed = i64(hash_bytes(scratch, 0, size, _SEED))
-    hashes, kinds = abbreviations
+    hashes, kinds = abbreviations.hashes, abbreviations.kinds
     k = lower_bound(hashes, 0, hashes.size, hashed)
     return kinds[k] if k < hashes.size and hashes[k] == hashed else u8(UNLISTED)
 
@@ -77,12 +82,13 @@ def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowerin
     Of an abbreviation that languages list differently, the period may end a sentence wherever it may in one of them.
     """
     kinds = listed(languages, lowering)
+    of_ordinals = kinds.pop(_ORDINAL, UNLISTED)
     kinds |= {lower(word, lowering): NEVER for entry in own for word in _words(entry)}
     words = list(kinds)
     hashes = np.empty(len(words), np.int64)
     _hash(Strings.of(word.encode() for word in words), hashes)
     order = np.argsort(hashes)
-    return Abbreviations(hashes[order], np.array([kinds[word] for word in words], np.uint8)[order])
+    return Abbreviations(hashes[order], np.array([kinds[word] for word in words], np.uint8)[order], of_ordinals)
 
 
 def listed(languages: Iterable[str], lowering: Lowering) -> dict[str, int]:

@@ -64,14 +64,14 @@ def mark_small_first(
         if token_types[i] != WORD or languages[i] != language:
             continue
         code, after = decode(buf, start, ends[i])
-        if _is_apostrophe(code):
+        if is_apostrophe(code):
             start = after
-        elif i == 0 or ends[i - 1] != start or not _is_apostrophe(decode(buf, starts[i - 1], start)[0]):
+        elif i == 0 or ends[i - 1] != start or not is_apostrophe(decode(buf, starts[i - 1], start)[0]):
             continue
         if ends[i] - start > _LONGEST_SMALL:
             continue
         is_quoted = (
-            i + 1 < starts.size and starts[i + 1] == ends[i] and _is_apostrophe(decode(buf, ends[i], ends[i + 1])[0])
+            i + 1 < starts.size and starts[i + 1] == ends[i] and is_apostrophe(decode(buf, ends[i], ends[i + 1])[0])
         )
         key = u64(0)
         for k in range(start, ends[i]):
@@ -81,7 +81,7 @@ def mark_small_first(
 
 
 @inner
-def _is_apostrophe(code: i64) -> bool:
+def is_apostrophe(code: i64) -> bool:
     return code == 39 or code == 0x2019
 
 

@@ -36,6 +36,9 @@ def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
         ("see HTTP://X.org", [LOWER | SMALL | FIRST, CASELESS]),
         ("a\nB", [LOWER | SMALL | FIRST, CASELESS, CAPITALIZED | FIRST]),
         ("ǅ", [CAPITALIZED | FIRST]),
+        ("5th 1990s 1ª 2Go", [LOWER | FIRST, LOWER, LOWER, CAPITALIZED]),
+        ("AN Nº nº", [UPPER | FIRST, CAPITALIZED, LOWER | SMALL]),
+        ("Don't don’t new york", [CAPITALIZED | SMALL | FIRST, LOWER, LOWER | SMALL, LOWER, *2 * [LOWER | SMALL]]),
     ],
 )
 def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
@@ -64,6 +67,8 @@ def test_slips_are_no_evidence(recaser: Recaser, text: str, shapes: list[int]) -
         ("You use Ipads and ipads", "You use Ipads and iPads"),
         ("WE SAW NEW YORK", "we saw New York"),
         ("We Saw The Pads", "we saw the pads"),  # Title Case
+        ("We Didn't See The Pads", "we didn't see the pads"),
+        ("WE'd SEEN NEW YORK IN THE 1990s", "we'd seen New York in the 1990s"),
         ("We Saw the Pads", "We Saw the Pads"),
         ("Don’T see UTF-8 in NEW york", "Don’T see UTF-8 in NEW York"),
         ("we saw Οδος and İx", "we saw Οδος and İx"),
@@ -80,6 +85,28 @@ def test_keep(recaser: Recaser, text: str, kept: str, engine: str) -> None:
 
 def test_a_line_that_comes_to_be_in_title_case_is_not_kept(recaser: Recaser) -> None:
     assert recaser("We Saw New york", input_case="keep") == "we saw New York"
+
+
+@pytest.mark.parametrize(
+    ("text", "recased"),
+    [
+        ("IN THE 1990s THE US SENATE WAS IN NEW YORK", "in the 1990s the US Senate was in New York"),
+        ("APPLE's NEW IPHONE IS HERE IN NEW YORK", "Apple's new iPhone is here in New York"),
+        ("The Best Restaurants In New York You Can't Miss", "The best restaurants in New York you can't miss"),
+        ("The World’s Most Expensive Cities", "The world’s most expensive cities"),
+        ("U.S. Says Trade Talks With China To Resume", "U.S. says trade talks with China to resume"),
+        ("They Use The IPhones. We Use The Phones.", "They use the iPhones. We use the phones."),
+    ],
+)
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_capitals_and_title_case_are_no_evidence(text: str, recased: str, engine: str) -> None:
+    assert load("en")(text, engine=engine) == recased
+    assert load("en")([text], engine=engine) == [recased]
+
+
+def test_ordinals_have_no_case() -> None:
+    text = "EL SR. GARCÍA VIVE EN LA CALLE DE ALCALÁ, N.º 5"
+    assert load("es")(text) == "el Sr. García vive en la calle de Alcalá, n.º 5"
 
 
 def test_evidence_needs_a_model_that_has_learned_it(recaser: Recaser, contextual_model: Path) -> None:

@@ -106,6 +106,22 @@ def test_sentences_of_a_line_are_recased_as_lines(model: CapFst) -> None:
         assert [sentence.rstrip() for sentence in recaser.sentences(" ".join(lines))] == recaser(lines)
 
 
+@pytest.mark.parametrize(
+    ("lm", "text", "recased"),
+    [
+        ("multi", "he was 25. she was 30.", "He was 25. She was 30."),
+        ("tr", "anayasanın 5. maddesi ve 6. fıkrası değişti.", "Anayasanın 5. maddesi ve 6. fıkrası değişti."),
+    ],
+)
+def test_ordinals(lm: str, text: str, recased: str) -> None:
+    assert load(lm, sentence_case=True)(text) == recased
+
+
+@pytest.mark.parametrize("lm", ["de", "multi"])
+def test_nouns_after_ordinals(lm: str) -> None:
+    assert load(lm)("er kam am 5. mai und am 6. juni.") == "er kam am 5. Mai und am 6. Juni."
+
+
 def test_no_breaks(model: CapFst) -> None:
     recaser = Recaser(model, sentence_case=True, breaks=False)
     assert recaser("no way! it rained. stop it!") != "No way! It rained. Stop it!"
