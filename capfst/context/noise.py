@@ -115,6 +115,7 @@ class _Document:
         n = len(self.words.starts)
         self.text, self.lowercaser = read_words(buf, self.words, np.zeros(n, np.bool_), context, transducer, True, ANY)
         self.shapes = written_shapes(buf, self.words, transducer.pretokenized)
+        self.shapes[self.shapes & SHAPE == Shape.LOWER] |= HAS_SMALL  # also n't and 5th: no line is in capitals
         is_end = self.words.token_types == NEWLINE
         self.line = np.cumsum(is_end) - is_end
         self.is_frequent = self.text.tokens["frequency_rank"][self.text.token_of] > 0
