@@ -79,7 +79,7 @@ class _Explainer:
             pipeline, lines.text.buf, lines.words, lines.block, lines.number
         )
         given = lines.text.given.tobytes().split(b"\n")[lines.number]
-        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
+        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)._replace(buf=self.line.buf)
         words, costs = self.line.words, self.line.costs
         self.costs = casing_costs(words, costs)
         # Of the most frequent form, or OOV, the casing that is written, if it costs least.
