@@ -107,13 +107,14 @@ class Recaser:
         return self.pipeline if changed == self.options else self._pipelines(changed)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the paths of the model and of word lists, and the options; unpickling fails if another model is found
+        """Pickle the paths of the model and of lists, and the options; unpickling fails if another model is found
         there."""
         path = os.path.abspath(self.model.path)
         options = asdict(self.options)
         options["words"] = tuple(
             os.path.abspath(each) if isinstance(each, str) and not is_named(each) else each for each in options["words"]
         )
+        options["abbreviations"] = tuple(map(os.path.abspath, options["abbreviations"]))
         return reopen, (path, identity(self.model), tuple(sorted(options.items())))
 
     def __repr__(self) -> str:
