@@ -111,12 +111,16 @@ class _Validated:
             value, rules = getattr(self, each.name), each.metadata
             if isinstance(each.default, tuple) and not isinstance(value, tuple):
                 is_one = isinstance(value, (str, os.PathLike, int))
+                if not is_one and not isinstance(value, Iterable):
+                    raise OptionError(f"`{each.name}` is {value!r}. Use one value, or a list of values.")
                 object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
             if value is None and each.default is None:
                 continue
             accepted = (bool, ContextOptions) if "ContextOptions" in str(each.type) else bool
             if isinstance(each.default, bool) and not isinstance(value, accepted):
                 raise OptionError(f"`{each.name}` is {value!r}. Use True or False.")
+            if isinstance(each.default, str) and not rules["choices"] and not isinstance(value, str):
+                raise OptionError(f"`{each.name}` is {value!r}. Use a str.")
             choices, least, most = rules["choices"], rules["least"], rules["most"]
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
@@ -261,8 +265,7 @@ class RecaseOptions(_Validated):
         False,
         "Find the stretches without case, or without case and marks, in text that otherwise has both, and restore only"
         " these; marks if the model has learned them.",
-        not_for=("before", "single_line", "source"),
-        idle_with=("stream",),
+        not_for=("before", "single_line", "source", "stream", "doc"),
     )
     remarks: str = option(
         KEEP,

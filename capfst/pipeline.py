@@ -213,7 +213,7 @@ class Pipeline:
         if self.is_written:
             return given, buf.data
         recased = self._best(text.buf, words, block, style, int(np.searchsorted(given.starts, begin)) if begin else 0)
-        if not begin and self._uses_case(text.buf, style):
+        if not begin and self._uses_case(text.buf, style, block):
             recased = self._settled(text.buf, words, recased, style)
         return given, self.written(text, words, recased)
 
@@ -264,8 +264,11 @@ class Pipeline:
             return buf
         return self.punctuator.insert(buf, begin, self.options.keep_marks, pauses)
 
-    def _uses_case(self, buf: Buffer, style: Style | None) -> bool:
-        """Return whether the written case of some lines may count: in a text without capitals, it does not."""
+    def _uses_case(self, buf: Buffer, style: Style | None, block: Block | None = None) -> bool:
+        """Return whether the written case of some lines may count: in a text without capitals, and in a translation, it
+        does not."""
+        if block is not None and block.source is not None:
+            return False
         if self.input_case == "ignore" or self.loaded.model.symbols.language.restored != "case":
             return self.input_case != "ignore"
         return (style is not None and style.has_capital) or input_case.has_capital(buf)
@@ -517,6 +520,7 @@ class Pipeline:
 
     def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
         """Recase translated lines as `recase_blocks` does."""
+        self.check_bilingual()
         return map_stream(lambda block: self.recase(np.frombuffer(block.target, np.uint8), block)[1], blocks, jobs)
 
     def check_bilingual(self) -> Evidence:
@@ -563,7 +567,8 @@ class Pipeline:
     # More about one line
 
     def line(self, line: Block) -> tuple[Text, Words]:
-        """Return one line and its words; CorpusError if it has a line break."""
+        """Return one line, in the case that counts when it is recased, and its words; CorpusError if it has a line
+        break."""
         self.options.check_call("single_line")
         text = self.text(np.frombuffer(line.target, np.uint8), line)
         words = self.words(text.buf)
@@ -572,6 +577,12 @@ class Pipeline:
                 "expected a single line without a line break. Call nbest, confidence, explain and sentences once per"
                 " line."
             )
+        if self._uses_case(text.buf, None, line):
+            recased = self._best(text.buf, words)
+            settled = np.frombuffer(self._settled(text.buf, words, recased, None), np.uint8)
+            of_settled = self.words(settled)
+            if settled.data != recased and np.array_equal(of_settled.starts, words.starts):
+                return text._replace(buf=settled), of_settled
         return text, words
 
     def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:

@@ -107,13 +107,14 @@ class Recaser:
         return self.pipeline if changed == self.options else self._pipelines(changed)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the paths of the model and of word lists, and the options; unpickling fails if another model is found
+        """Pickle the paths of the model and of lists, and the options; unpickling fails if another model is found
         there."""
         path = os.path.abspath(self.model.path)
         options = asdict(self.options)
         options["words"] = tuple(
             os.path.abspath(each) if isinstance(each, str) and not is_named(each) else each for each in options["words"]
         )
+        options["abbreviations"] = tuple(map(os.path.abspath, options["abbreviations"]))
         return reopen, (path, identity(self.model), tuple(sorted(options.items())))
 
     def __repr__(self) -> str:
@@ -146,7 +147,7 @@ class Recaser:
         if before and not isinstance(text, str):
             raise _no_str(text, "with `before`, the text must be a str")
         if not isinstance(text, (str, list, tuple)):
-            raise _no_str(text, "a Recaser takes a str or a list of str")
+            raise _no_str(text, "a Recaser takes a str or a list of str", "Make a list of it, or use recase_lines.")
         pipeline = self.pipeline_with(options, "recaser")
         if before:
             return decoded(pipeline.recase_after(_utf8(before), _utf8(text)))
@@ -193,7 +194,7 @@ class Recaser:
         follow it. before: text that its first utterance continues, as in a call of the Recaser.
 
         Raises:
-            OptionError: `look_ahead` is less than 0, or an option is for whole texts: `document`, `wrapped`, `markup`.
+            OptionError: `look_ahead` is less than 0, or an option is for whole texts, such as `document` or `repair`.
         """
         return Stream(self.pipeline_with(options, "stream"), look_ahead, before)
 
@@ -212,7 +213,7 @@ class Recaser:
         pipeline = self.pipeline_with(options, "recase_aligned")
         if isinstance(target, str) and isinstance(source, str) and isinstance(alignment, (str, type(None))):
             return _recase_aligned(pipeline, target, source, alignment)
-        texts = [_lines_of(given) for given in (target, source, alignment) if given is not None]
+        texts = [_lines_of(given) for given in ((target, source) if alignment is None else (target, source, alignment))]
         if len(set(map(len, texts))) > 1:
             numbers = ", ".join(map(str, map(len, texts)))
             raise CorpusError(f"the lists have {numbers} lines. Give one source and one alignment per line.")
@@ -270,7 +271,8 @@ class Recaser:
         number of its words, and the first ones."""
         stretches: list[Stretch] = []
         pipeline = self.pipeline_with({**options, "repair": True}, "stretches")
-        for _ in pipeline.recase_blocks([_utf8(text)], 1, stretches.extend):
+        hidden = hide_text(_utf8(text), markup_of("", pipeline.options.markup))
+        for _ in pipeline.recase_blocks([hidden.text], 1, stretches.extend):
             pass
         return stretches
 
@@ -373,11 +375,12 @@ def _lines_of(lines: object) -> list[str]:
     return list(lines)
 
 
-def _no_str(value: object, wanted: str) -> TypeError:
-    advice = ". Decode it." if isinstance(value, (bytes, bytearray)) else ""
-    if isinstance(value, Iterable) and not advice:
-        advice = ". Use recase_lines."
-    return TypeError(f"{wanted}, not {type(value).__name__}{advice}")
+def _no_str(value: object, wanted: str, of_iterables: str = "") -> TypeError:
+    """Return the error of a value that is not a str. of_iterables: the advice for an iterable of them."""
+    advice = of_iterables if isinstance(value, Iterable) else ""
+    if isinstance(value, (bytes, bytearray)):
+        advice = "Decode it."
+    return TypeError(f"{wanted}, not {type(value).__name__}. {advice}".rstrip())
 
 
 def _utf8(text: object) -> bytes:

@@ -63,8 +63,6 @@ class Stream:
         self.look_ahead = look_ahead
         self._pipeline = pipeline
         self._learned = Style()  # of the utterances that have ended
-        if before:
-            pipeline.options.check_call("before")
         self._begin(_checked(before, "stream"))
 
     def _begin(self, before: str = "") -> None:

@@ -122,12 +122,14 @@ def translate_cased(
         batch_size: the most str that `translate` gets at once.
 
     Raises:
-        TypeError: a text, or what `translate` returns, is not a str.
+        TypeError: a text, or what `translate` returns, is not a str; or `recaser` is not a Recaser.
         OptionError: an argument that is not supported, or `translate` does not return one str for each.
     """
     if not isinstance(batch_size, int) or batch_size < 1:
         raise OptionError(f"`batch_size` is {batch_size!r}. Use an integer, 1 or more.")
     into, of = _target(target, titles), load() if recaser is None else recaser
+    if not isinstance(of, Recaser):
+        raise TypeError(f"`recaser` must be a Recaser, not {of!r}. Use capfst.load.")
     batch = partial(_translated, translate, of, into, batch_size)
     if isinstance(texts, str):
         return batch([texts])[0]
@@ -139,7 +141,7 @@ def translate_cased(
 
 
 def _target(code: str | None, titles: bool) -> _Target:
-    found = _code("en" if code is None else code)
+    found = _code("en" if code is None else str(code))
     if not found:
         raise OptionError(f"`target` is {code!r}. Use the code of a language, such as de.")
     name = found[1].lower()

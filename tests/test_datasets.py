@@ -38,6 +38,15 @@ def test_a_pickled_recaser_is_the_same(path, options):
     assert pickle.dumps(again) == data
 
 
+def test_a_pickled_recaser_finds_its_lists_from_any_folder(path, tmp_path, monkeypatch):
+    for name, line in ("words.txt", "IT works"), ("abbreviations.txt", "it"):
+        (tmp_path / name).write_text(f"{line}\n")
+    monkeypatch.chdir(tmp_path)
+    data = pickle.dumps(capfst.load(path, words="words.txt", abbreviations="abbreviations.txt"))
+    monkeypatch.chdir("/")
+    assert pickle.loads(data)("it works") == "IT works"
+
+
 def test_a_pickled_recaser_refuses_a_changed_model(path):
     data = pickle.dumps(capfst.load(path))
     other = tiny()

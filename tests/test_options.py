@@ -51,6 +51,8 @@ def test_python_has_all_options_with_their_defaults(called, kind):
         (TrainOptions, {"jobs": 10**20}, "`jobs` is 10*.*1 to 1024"),
         (RecaseOptions, {"start_token": ""}, "`start_token` is ''.*a word"),
         (RecaseOptions, {"start_token": " "}, "`start_token` is ' '.*a word"),
+        (RecaseOptions, {"start_token": None}, "`start_token` is None.*a str"),
+        (RecaseOptions, {"abbreviations": None}, "`abbreviations` is None.*a list"),
         (TrainOptions, {"errors": "ignore"}, "`errors` is 'ignore'.*strict, replace"),
     ],
 )

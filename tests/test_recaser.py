@@ -292,8 +292,9 @@ def test_an_error_of_the_iterator_is_raised_after_its_lines(golden):
         (lambda recaser: recaser.recase_lines(b"one string"), r"recase_lines .*\bbytes\b"),
         (lambda recaser: recaser.recase_lines(None), "'NoneType'"),
         (lambda recaser: recaser.nbest(b"us", 1), r"\bstr\b.*bytes"),
-        (lambda recaser: recaser.confidence(["us"]), r"\bstr\b.*list"),
+        (lambda recaser: recaser.confidence(["us"]), r"\bstr\b.*list\.$"),
         (lambda recaser: recaser.knows(None), r"\bstr\b.*NoneType"),
+        (lambda recaser: recaser.recase_aligned(None, "us"), r"\bstr\b.*NoneType"),
     ],
 )
 def test_arguments_other_than_text_raise_a_type_error(golden, call, named):
@@ -469,6 +470,26 @@ def test_confidence_lists_each_change_with_its_log_odds(golden, line, text, chan
 def test_confidence_takes_one_line(golden):
     with pytest.raises(CapfstError, match="confidence"):
         golden.confidence("us\n")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("u.s. ALL", "U.S. all"),  # with U.S., no small letter is left: ALL is no evidence
+        ("The MAYOR Do &amp; iphone", "the mayor do &amp; iPhone"),
+        ("Do All U.S. o'neill", "do all U.S. O'Neill"),  # all words would have a capital
+    ],
+)
+def test_all_calls_agree_where_the_case_of_a_line_does_not_count(golden_file, engine, line, text):
+    recaser = capfst.load(golden_file, input_case="keep", engine=engine)
+    explanation = recaser.explain(line)
+    found = [recaser.nbest(line, 1)[0].text, recaser.confidence(line).text, "".join(recaser.sentences(line))]
+    assert [recaser(line), *found, explanation.text, explanation.recased] == [text] * 6
+    assert " ".join(word.given for word in explanation.words) == line
+    assert [change.word for change in recaser.confidence(line).changes] == [
+        word for given, word in zip(line.split(), text.split(), strict=True) if given != word
+    ]
 
 
 def test_words_of_the_vocabulary_are_known_in_any_casing(golden):

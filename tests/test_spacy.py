@@ -77,9 +77,10 @@ def test_a_document_without_the_component_is_its_own_original():
     assert (doc._.original_text, doc[0]._.original_text) == (None, "New")
 
 
-def test_punctuation_is_refused(nlp):
+@pytest.mark.parametrize("options", [{"restore": "punctuation,case"}, {"repair": True}])
+def test_punctuation_is_refused(nlp, options):
     with pytest.raises(OptionError, match="cannot be used with a Doc"):
-        nlp.add_pipe("capfst", "marks", config={"restore": "punctuation,case"})
+        nlp.add_pipe("capfst", "marks", config=options)
 
 
 @pytest.mark.parametrize("options", [{}, {"document": True}, {"sentence_case": True}])

@@ -255,7 +255,9 @@ def test_a_look_ahead_that_is_no_number_of_words_is_refused(trigrams: Recaser, l
         trigrams.stream(look_ahead)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "value"), [("document", True), ("wrapped", True), ("markup", "html")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("document", True), ("wrapped", True), ("markup", "html"), ("repair", True)]
+)
 def test_options_for_whole_texts_are_refused(en: Recaser, name: str, value: object) -> None:
     with pytest.raises(capfst.OptionError, match=f"`{name}\\b.*stream"):
         en.stream(**{name: value})

@@ -181,6 +181,8 @@ def test_bad_translators(translate, error, message):
         ({"texts": b"Hello."}, TypeError, "bytes"),
         ({"texts": 5}, TypeError, "int"),
         ({"texts": "", "target": "german"}, CapfstError, "'german'"),
+        ({"texts": "", "target": 5}, CapfstError, "`target` is 5"),
+        ({"texts": iter(()), "recaser": "de"}, TypeError, "'de'"),
         ({"texts": "", "batch_size": 0}, CapfstError, "`batch_size` is 0"),
     ],
 )

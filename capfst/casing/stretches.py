@@ -96,7 +96,8 @@ def observe(
     places = np.flatnonzero(inserted | np.isin(buf, _INSERTABLE))
     token = np.searchsorted(words.starts, places, "right") - 1
     before = np.searchsorted(at, token) - 1
-    follows = (words.token_types[token] == MARKS) & (places < words.ends[token]) & (before >= 0)
+    places, token, before = (each[before >= 0] for each in (places, token, before))
+    follows = (words.token_types[token] == MARKS) & (places < words.ends[token])
     places, before = places[follows], before[follows]
     marks = np.full(len(at), _NOT_FOLLOWED, np.uint8)
     marks[before] = _FOLLOWED

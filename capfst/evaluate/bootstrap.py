@@ -19,11 +19,12 @@ import numpy.typing as npt
 
 from capfst.evaluate import score
 from capfst.evaluate.compare import COLUMNS, LineCounts
+from capfst.exceptions import OptionError
 
 CONFIDENCE = 95  # percent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The scores of several hypotheses, compared with the first.
 
@@ -42,6 +43,12 @@ class Comparison:
     @property
     def signature(self) -> str:
         return f"{self.scores[0].signature}|bs:{self.resamples}|seed:{self.seed}"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"<Comparison {', '.join(self.names)}; {self.signature}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return each hypothesis's scores, intervals and p-values, and the signature, for JSON."""
@@ -94,7 +101,12 @@ def compare_hypotheses(
 
     Raises:
         CorpusError: as in `score.score_files`.
+        OptionError: `hypotheses` is not a list of files, or `resamples` is less than 1.
     """
+    if isinstance(hypotheses, (str, Path)) or not hypotheses:
+        raise OptionError(f"`hypotheses` is {hypotheses!r}. Use a list of one or more files.")
+    if resamples < 1:
+        raise OptionError(f"`resamples` is {resamples}. Use 1 or more.")
     lines = []
     for hypothesis in hypotheses:
         blocks = list(score.compare_files(references, hypothesis, skip_first, in_vocabulary, align))

@@ -79,7 +79,7 @@ class _Explainer:
             pipeline, lines.text.buf, lines.words, lines.block, lines.number
         )
         given = lines.text.given.tobytes().split(b"\n")[lines.number]
-        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
+        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)._replace(buf=self.line.buf)
         words, costs = self.line.words, self.line.costs
         self.costs = casing_costs(words, costs)
         # Of the most frequent form, or OOV, the casing that is written, if it costs least.
@@ -152,7 +152,8 @@ class _Explainer:
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
                 shapes[arc.word] = of_columns[column]
-        return decoded(self.spell(LabelPath(labels, begins), shapes).text)
+        costs = self.line.costs._replace(shapes=shapes)
+        return decoded(self.pipeline.casing(self.text, self.line.words, LabelPath(labels, begins), costs).data)
 
     def history(self, arcs: Iterable[Arc], n: int) -> list[str]:
         """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
@@ -162,8 +163,9 @@ class _Explainer:
                 start = self.pipeline.engine.starts.sentence
                 break
             words.insert(0, model.symbols[arc.label])
-        token = self.lm.label(self.pipeline.options.start_token)
-        words = ["<s>", *([] if start == model.start else [model.symbols[token]]), *words]
+        if len(words) < n:
+            token = [] if start == model.start else [self.lm.label(self.pipeline.options.start_token)]
+            words = ["<s>", *map(model.symbols.__getitem__, token), *words]
         return words[len(words) - n :]
 
     def ngram(self, casings: list[_Casing]) -> ex.NGram:

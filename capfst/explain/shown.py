@@ -45,7 +45,7 @@ def _shown_forms(word: ExplainedWord) -> tuple[ExplainedForm, ...]:
     """Return the casings of a word that are worth showing; none if its casing was never in doubt."""
     forms = [form for form in word.forms if form.margin <= _CLOSE][:_MOST_FORMS]
     if len(forms) < 2 and word.forms[0].text != word.given:
-        forms = list(word.forms[:2])
+        return word.forms[:2]
     return tuple(forms) if len(forms) > 1 else ()
 
 

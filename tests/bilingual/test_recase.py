@@ -130,6 +130,20 @@ def test_alignments_may_count_the_words_of_tokenize(bilingual_model):
     assert recaser.recase_aligned("(ouvrez le menu)", "(Open the Menu)", "1-1 3-3") == "(Ouvrez le Menu)"
 
 
+@pytest.mark.parametrize("case", [str.title, str.upper, "{}, ÉTAT".format])
+def test_the_case_of_a_translation_is_no_evidence(bilingual_model, case):
+    recaser = capfst.load(bilingual_model, input_case="keep")
+    source = "Insert the window and XML"
+    target = case("insérez") + " le fenêtre ET " + case("xml")
+    lowered = target.lower()
+    assert recaser.recase_aligned(target, source) == recaser.recase_aligned(lowered, source)
+
+
+def test_repair_is_refused(recaser):
+    with pytest.raises(CapfstError, match="`repair` cannot be used with a source"):
+        recaser.recase_aligned("a", "b", repair=True)
+
+
 def test_bad_input(recaser, monolingual_model):
     with pytest.raises(CapfstError, match="the source: more lines than the translation"):
         recaser.recase_aligned("a", "b\nc")
@@ -142,7 +156,7 @@ def test_bad_input(recaser, monolingual_model):
     with pytest.raises(CorpusError, match=r"the alignment, line 2: the pair 0-1 .* the source has 1 word "):
         recaser.recase_aligned(["a", "b"], ["b", "c"], ["0-0", "0-1"])
     with pytest.raises(CapfstError, match=rf"^{re.escape(str(monolingual_model))}: .*`train_bilingual`"):
-        capfst.load(monolingual_model).recase_aligned("a", "b")
+        capfst.load(monolingual_model).recase_aligned([], [])
     with pytest.raises(CapfstError, match="source and alignment must be single lines"):
         recaser.nbest("a", 1, "b\nc")
     assert recaser.recase_aligned([], []) == []

@@ -9,6 +9,7 @@ from capfst.evaluate import bootstrap
 from capfst.evaluate.bootstrap import resample
 from capfst.evaluate.compare import COLUMNS
 from capfst.evaluate.score import MEASURES, measures, score_files
+from capfst.exceptions import OptionError
 
 LINES = [f"The Cat number {k} sat in New York with an iPhone of NASA" for k in range(200)]
 
@@ -79,6 +80,8 @@ def test_renderings(files):
     assert lines[0].split() == ["measure", "hypothesis", "score", "95", "%", "interval", "difference", "p"]
     assert len(lines) == 1 + 3 * len(MEASURES) + 2
     assert lines[-1] == comparison.signature
+    assert str(comparison) == comparison.table()
+    assert repr(comparison) == f"<Comparison {', '.join(map(str, hypotheses))}; {comparison.signature}>"
     record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert [entry["hypothesis"] for entry in record["hypotheses"]] == [str(path) for path in hypotheses]
     assert "p" not in record["hypotheses"][0]
@@ -88,6 +91,15 @@ def test_renderings(files):
     assert record["hypotheses"][1]["intervals"]["capitalization_error_rate"] == [
         comparison.low[1, 4], comparison.high[1, 4],
     ]  # fmt: skip
+
+
+def test_unsupported_arguments_are_refused(files):
+    reference, *hypotheses = files
+    for wrong in str(hypotheses[0]), hypotheses[0], []:
+        with pytest.raises(OptionError, match="`hypotheses` is "):
+            compare_hypotheses(reference, wrong)
+    with pytest.raises(OptionError, match="`resamples` is 0"):
+        compare_hypotheses(reference, hypotheses, resamples=0)
 
 
 def test_nothing_to_measure(tmp_path):

@@ -300,6 +300,11 @@ def test_odd_lines(text: str) -> None:
     assert "\x1b" not in explanation.table()
 
 
+def test_the_table_has_words_that_changed_to_their_only_casing() -> None:
+    rows = capfst.load().explain("we train pytorch", words={"PyTorch": None}).table().splitlines()
+    assert [row.split()[:2] for row in rows if row.startswith("pytorch")] == [["pytorch", "PyTorch"]]
+
+
 def test_json_has_no_infinity() -> None:
     explanation = capfst.load().explain("it is 5 o'clock .")
     words = explanation.to_dict()["words"]

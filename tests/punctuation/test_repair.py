@@ -178,6 +178,18 @@ def test_stretches_are_listed(recaser: Recaser) -> None:
     assert recaser.stretches("\n".join(lines)) == []
 
 
+def test_stretches_are_those_of_the_same_call(recaser: Recaser) -> None:
+    lines = list(islice(sentences(12), 60))
+    text = "\n".join([*lines[:20], "<pre>", *damaged(lines[20:40], 0, 20), "</pre>", *lines[40:]])
+    assert recaser(text, markup="html") == text
+    assert recaser.stretches(text, markup="html") == []
+    assert recaser.stretches(text) != []
+
+
+def test_a_text_without_words_stays(recaser: Recaser) -> None:
+    assert recaser("&lt;b&gt;") == "&lt;b&gt;"
+
+
 def test_numbers_alone_are_no_stretch(recaser: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between lines that cannot be compared, only numbers may be left of a stretch."""
     text = np.frombuffer(b"Anna sleeps.\n1990 2000\nBen waits.\n", np.uint8)
