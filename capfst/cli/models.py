@@ -92,7 +92,7 @@ def mix(
 
     if (weights is None) == (tune is None):
         raise click.UsageError("Use either --weights or --tune.")
-    check_output(output, tune)
+    check_output(output, tune, *lms)
     text = map(ended, read_text((tune,), "refuse")) if tune else ()
     mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
     shares = zip(lms, mixed.weights, strict=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def size(value: str) -> int:
     """Read an amount of memory, in bytes: 500M, 2G."""
-    match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?)([kmgt]?)b?", value.lower())
+    match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?) ?(?:([kmgt])i?)?b?", value.lower())
     if not match:
         raise click.BadParameter(f"{value!r} is not an amount of memory. Use a number such as 500M or 2G.")
     return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))

@@ -120,9 +120,9 @@ def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Arra
 @allocating
 def _exchange(
     n_classes: i64, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array, table: F64Array
-) -> None:
-    """Move the symbols from 2 on between the classes, changing class_of[symbols] in place. totals: occurrences of each
-    symbol."""
+) -> i64:
+    """Move each symbol from 2 on to its best class, changing class_of[symbols] in place. Return how many have moved.
+    totals: occurrences of each symbol."""
     counts = _ClassCounts(
         np.zeros((n_classes, n_classes), np.int64),
         np.zeros((n_classes, n_classes), np.int64),
@@ -131,24 +131,22 @@ def _exchange(
     _count_classes(following, totals, class_of, counts)
     next_, previous = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     gain = np.empty(n_classes)
-    for _ in range(_PASSES):
-        moved = 0
-        for w in range(2, totals.size):
-            old = class_of[w]
-            itself = _neighbor_classes(following, w, class_of, next_)
-            _neighbor_classes(preceding, w, class_of, previous)
-            symbol = _Symbol(next_, previous, itself, totals[w])
-            _add(counts, old, symbol, -1)
-            _gains(counts, symbol, table, gain)
-            best = old
-            for c in range(2, n_classes):
-                if gain[c] > gain[best] + 1e-7:
-                    best = c
-            class_of[w] = best
-            moved += best != old
-            _add(counts, best, symbol, 1)
-        if moved < _MIN_MOVED * totals.size:
-            break
+    moved = 0
+    for w in range(2, totals.size):
+        old = class_of[w]
+        itself = _neighbor_classes(following, w, class_of, next_)
+        _neighbor_classes(preceding, w, class_of, previous)
+        symbol = _Symbol(next_, previous, itself, totals[w])
+        _add(counts, old, symbol, -1)
+        _gains(counts, symbol, table, gain)
+        best = old
+        for c in range(2, n_classes):
+            if gain[c] > gain[best] + 1e-7:
+                best = c
+        class_of[w] = best
+        moved += best != old
+        _add(counts, best, symbol, 1)
+    return moved
 
 
 def label_classes(
@@ -180,7 +178,9 @@ def label_classes(
     table = np.arange(1 << 16, dtype=np.float64)
     table[1:] *= np.log(table[1:])
     totals = np.bincount(first, counts, size).astype(np.int64)
-    _exchange(n_classes, following, preceding, totals, class_of, table)
+    for _ in range(_PASSES):  # Ctrl-C ends the program after a pass
+        if _exchange(n_classes, following, preceding, totals, class_of, table) < _MIN_MOVED * size:
+            break
     return class_of[symbol_of].astype(np.uint8)
 
 

@@ -20,7 +20,7 @@ LN10 = math.log(10)
 BAD_FIELDS, BAD_NUMBER, POSITIVE, UNKNOWN_WORD, TOO_LARGE = 1, 2, 3, 4, 5
 """The errors that a line can have."""
 REASONS = {
-    BAD_FIELDS: "it should have a log probability, {n} words and, optionally, a backoff weight",
+    BAD_FIELDS: "it should have a log probability, its words and, optionally, a backoff weight",
     BAD_NUMBER: "a log probability or backoff weight is not a number",
     POSITIVE: "the log probability is above 0",
     UNKNOWN_WORD: "one of its words is not among the 1-grams",

@@ -105,7 +105,7 @@ class _Reader:
             self.line += parsed
             number -= parsed
             if wrong:
-                self.fail(self.line + 1, f"invalid {order}-gram: " + lines.REASONS[wrong].format(n=order))
+                self.fail(self.line + 1, f"invalid {order}-gram: " + lines.REASONS[wrong])
             parts.append(part[np.arange(size) < parsed] if parsed < size else part)
             if parsed < size:
                 break
@@ -208,7 +208,7 @@ def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
             reader.fail(reader.line, f"{count - len(unigrams)} 1-grams fewer than the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
-            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[lines.BAD_FIELDS].format(n=1))
+            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[lines.BAD_FIELDS])
         word = fields[1]
         try:
             word.decode()

@@ -30,6 +30,7 @@ from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
+from capfst.io.files import refuse_special
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
@@ -52,7 +53,9 @@ def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str],
     Raises:
         ModelError: as `import_arpa`; or the FST is no model, damaged, or can be used as it is.
         OptionError: an option with an FST.
+        CorpusError: a pipe, which can be read only once.
     """
+    refuse_special(source)
     if not is_fst(source):
         import_arpa(source, output, **options)
         return

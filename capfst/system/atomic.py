@@ -74,7 +74,9 @@ def _failures(path: Path) -> Iterator[None]:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """Return the file to replace: for a link the file that it points to. Devices, pipes and folders are errors."""
+    """Return the file to replace: for a link the file that it points to. Devices, pipes, folders and `-` are errors."""
+    if str(path) == "-":
+        raise CapfstError("-: cannot write to stdout. Give the path of a file.")
     target = Path(os.path.realpath(path))
     with _failures(Path(path)), contextlib.suppress(FileNotFoundError):
         mode = os.stat(path).st_mode  # not of `target`: the real path of a pipe does not exist

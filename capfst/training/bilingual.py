@@ -118,7 +118,7 @@ def train_bilingual(
         ModelError: the model cannot be used.
         CapfstError: the output cannot be written.
     """
-    check_output(output, target, source, align)
+    check_output(output, target, source, align, lm)
     for file in (target, source, align):
         refuse_special(file)
     recaser = load(lm, align_words=align_words, restore="case")

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from capfst.lm.estimate import Acceptor
 
 _LEAST_AMBIGUITY = 0.01
+_NAMED = 3  # inputs in messages about the whole corpus
 
 _log = logging.getLogger(__name__)
 
@@ -200,7 +201,7 @@ def collect(
     check_output(output, *files, *options.words, options.grammar, base.path if base else None)
     for file in files:
         reader_of(file, text)  # raises an error for an unsupported format
-    name = ", ".join(given)
+    name = ", ".join(given) if len(given) <= _NAMED else f"{given[0]} and {quantity(len(given) - 1, 'other input')}"
     lenient = replace(text, errors="replace")
     cause = diagnose(beginnings(files, lambda file, size: text_blocks([file], lenient, size)))
     if cause:
@@ -251,7 +252,8 @@ def count(lists: tuple[WordLists | None, str], read: ReadCorpus, inputs: Inputs)
         _log.warning("%s", _on_wrapped(read.wrapped))
     if corpus.size == vocabulary.counts[0]:
         raise CorpusError(f"{inputs.name}: no sentence to learn from: {_reason(report, inputs.cause)}")
-    if advice := report.advice():
+    advice = report.advice()
+    if advice and not inputs.cause:
         _log.warning("%s: %s", inputs.name, advice)
     return Counted(vocabulary, check(vocabulary.symbols), corpus, report, digest)
 
@@ -398,9 +400,12 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     )  # fmt: skip
     space = 4 * size + temporary_space(n_words, size, options.order, estimation)
     free = shutil.disk_usage(job.store.folder).free
-    _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", job.store.folder, space / 1e9, free / 1e9)
     if space > free:
-        _log.warning("%s: the disk may be too small. Choose another with `tmp`, or raise `memory`.", job.store.folder)
+        _log.warning(
+            "%s: temporary files may take %.1f GB, but %.1f GB are free. Choose another folder with `tmp`, or raise"
+            " `memory`.",
+            job.store.folder, space / 1e9, free / 1e9,
+        )  # fmt: skip
     return acceptor(text.corpus.labels, n_words, options.order, estimation)
 
 

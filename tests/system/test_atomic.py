@@ -116,6 +116,13 @@ def test_paths_that_cannot_be_written(folder: Path, name: str, message: str) -> 
     assert only_old_left(folder)
 
 
+def test_a_dash_is_not_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(CapfstError, match=r"^-: cannot write to stdout"):
+        check_output("-", streams=True)
+    assert only_old_left(folder)
+
+
 def test_a_link_is_kept(folder: Path) -> None:
     link = folder / "link"
     link.symlink_to("out")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support import contextual
@@ -247,6 +248,23 @@ def test_the_memory_that_the_error_names_is_enough_and_not_exceeded(corpus, tmp_
     assert needed > 170
     assert int(train(needed)) <= needed << 10
     assert capfst.load(path).pipeline.context is not None
+
+
+def test_warnings_name_one_of_many_inputs_and_the_cause_alone(tmp_path, caplog):
+    files = [tmp_path / f"{n}.txt" for n in range(5)]
+    for file in files:
+        file.write_text("it is new.\n" * 200)
+    files[0].write_text("It is new.\n")
+    capfst.train(files, tmp_path / "m.fst", context=False)
+    (warning,) = caplog.messages  # which does not advise to disable the filter that rejects lower case
+    assert warning.startswith(f"{files[0]} and 4 other inputs: it has hardly any capitals")
+
+
+def test_a_small_disk_for_temporary_files_is_a_warning(corpus, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    capfst.train(corpus, tmp_path / "m.fst", context=False, clean=False, tmp=tmp_path)
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{tmp_path}: temporary files may take 0.0 GB, but 0.0 GB are free")
 
 
 TURKISH = "Ahmet bugün Isparta'dan geldi.\nAyşe yarın İstanbul'a gider.\nO kız ırmak kenarında ızgara yapar.\n"
