@@ -22,7 +22,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from support.command_line import CORPUS, TIMEOUT, message, run, run_process, run_python, start
+from support.command_line import CAPFST, CORPUS, TIMEOUT, message, run, run_process, run_python, start
 
 from capfst.io.compression import zstd
 
@@ -483,6 +483,33 @@ def test_outputs_replace_old_files_instead_of_overwriting_them(model, corpus, tm
         path.unlink()
 
 
+def test_a_report_may_be_in_the_new_output_folder_but_not_replace_an_output(model, tmp_path):
+    text, out = tmp_path / "a.txt", tmp_path / "out"
+    text.write_text("new york\n")
+    for name in ("a.txt", ".capfst-batch.jsonl"):
+        error = message(run("batch", "--lm", model, text, "-o", out, "--report", out / name, code=1))
+        assert "the report would overwrite an output" in error
+        assert not out.exists()
+    run("batch", "--lm", model, text, "-o", out, "--report", out / "report.json")
+    assert json.loads((out / "report.json").read_text())["done"] == 1
+    assert (out / "a.txt").read_text() == "New York\n"
+
+
+def test_stdout_may_be_a_file_but_not_one_that_is_read(model, tmp_path):
+    text, out = tmp_path / "text.txt", tmp_path / "out.txt"
+    text.write_text("new york\n")
+    for arguments, stdin in ([text], subprocess.DEVNULL), (["-"], text.open()):
+        with text.open("a") as stdout:
+            command = [*CAPFST, "recase", "--lm", model, *arguments]
+            done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, text.read_text()) == (1, "new york\n")
+        assert b"stdout: the output is also an input" in done.stderr
+    with out.open("w") as stdout:
+        for _ in range(2):
+            run_process("recase", "--lm", model, text, "-o", "/dev/stdout", stdout=stdout)
+    assert out.read_text() == "New York\n" * 2
+
+
 def test_nohup_protects_a_run_from_sighup(model, tmp_path):
     """A process that ignores SIGHUP when it starts continues after this signal."""
     with start(
@@ -810,6 +837,9 @@ def test_json_that_is_not_understood_is_refused(model, tmp_path):
         fields = ["--field", "parts[].Said"]
         done = run("recase", "-q", "--lm", model, *fields, *files, **options)
         assert done.stdout.decode() == text.replace("new york", "New York")
+    assert "'text'. None of its fields is a text." in message(
+        run("recase", "--field", "text", stdin='{"n": 1}', code=1)
+    )
     for name in ("a.jsonl", "a.ndjson"):
         (tmp_path / name).write_text("new york")
         assert "invalid JSON" in message(run("recase", "-q", "--lm", model, tmp_path / name, code=1))
@@ -870,10 +900,13 @@ def test_training_and_loading_in_python(corpus, tmp_path):
         (("train", "text", "--words", "words", "-o", "words"), "words"),
         (("recase", "--lm", "m.fst", "text", "-o", "m.fst"), "m.fst"),
         (("recase", "--lm", "m.fst", "text", "--source", "words", "-o", "words"), "words"),
+        (("recase", "--lm", "m.fst", "text", "--abbreviations", "words", "-o", "words"), "words"),
+        (("recase", "--lm", "m.fst", "words", "text", "-o", "text"), "text"),
         (("export", "--lm", "m.fst", "-o", "./m.fst"), "m.fst"),
         (("import", "text", "-o", "link"), "text"),
         (("errors", "text", "text", "--html", "text"), "text"),
         (("batch", "--lm", "m.fst", "text", "--output", "out", "--report", "text"), "text"),
+        (("batch", "text", "--abbreviations", "words", "--output", "out", "--report", "words"), "words"),
         (("mix", "m.fst", "m.fst", "--tune", "text", "-o", "text"), "text"),
         (("mix", "m.fst", "m.fst", "--weights", "0.5,0.5", "-o", "m.fst"), "m.fst"),
         (("train-bilingual", "--lm", "m.fst", "text", "text", "words", "-o", "words"), "words"),

@@ -13,7 +13,7 @@ import click
 
 from capfst.cli import options as cli
 from capfst.cli.hints import beginning_of, note_foreign_language, note_lack_of_context
-from capfst.exceptions import CapfstError, quantity
+from capfst.exceptions import CapfstError, OptionError, quantity
 from capfst.models import Named
 from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
@@ -97,7 +97,7 @@ def batch(
     from capfst.batch.run import run_batch
     from capfst.io.files import suffix_of
     from capfst.io.formats import SUFFIXES
-    from capfst.io.outputs import plan
+    from capfst.io.outputs import MANIFEST, make_folder, plan
     from capfst.io.protocol import BatchOptions
     from capfst.recaser import load
     from capfst.system.atomic import check_output, writing
@@ -111,7 +111,14 @@ def batch(
     )
     todo = plan(inputs, output, lm, options)
     if report:
-        check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
+        if os.path.realpath(report) in map(
+            os.path.realpath, [output / MANIFEST, *(item.output for item in todo.files)]
+        ):
+            raise OptionError(f"{report}: the report would overwrite an output. Choose another path for it.")
+        if os.path.realpath(report.parent) == os.path.realpath(output):
+            make_folder(output)
+        also_read = [*casing["words"], *casing["abbreviations"], *(item.input for item in todo.files)]
+        check_output(report, lm, *also_read, streams=True)
     if options.format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files):
         cli.refuse_excluded("cues")
     recaser = load(lm, document=document, **casing)

@@ -22,6 +22,7 @@ from capfst import models
 from capfst.cli import options as cli
 from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.streams import note, read_text, write_text
+from capfst.exceptions import OptionError
 from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
@@ -145,14 +146,17 @@ def recase(
     if is_stream and files not in ((), (Path("-"),)):
         raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
     speech = None if is_stream else _checked(_speech(files, text), files, text)
-    if str(output) == "-":
+    if str(output) in ("-", "/dev/stdout"):  # replacing that file would lose what others write to it
         output = None
-    if output:
+    if not output:
+        _refuse_stdout(files)
+    else:
         from capfst.io.compression import compression_of_name
         from capfst.system.atomic import check_output
 
         size = 0 if compression_of_name(output) or nbest or confidence else _size(files)
-        check_output(output, lm, source, align, *map(Path, options["words"]), streams=True, size=size)
+        also_read = [*options["words"], *options["abbreviations"], *(files if len(files) > 1 else ())]
+        check_output(output, lm, source, align, *also_read, streams=True, size=size)
     has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
     transcoding = None if text.encoding == UTF8 else Transcoding(text.encoding, text.errors)
     recaser = _load(lm, options)
@@ -346,6 +350,17 @@ def _write(recased: Iterable[bytes | memoryview], output: Path | None, transcodi
     with writing(output) as out, compressing(compression_of_name(output), out) as write:
         for block in recased:
             write(block)
+
+
+def _refuse_stdout(files: tuple[Path, ...]) -> None:
+    """Raise OptionError if stdout leads into an input: the shell has emptied it, or (`>>`) it would grow for ever."""
+    for file in files or (Path("-"),):
+        source = 0 if str(file) == "-" else file
+        if _file_size(1) is not None and _file_size(source) is not None and os.path.samefile(1, source):
+            name = "<stdin>" if source == 0 else file
+            raise OptionError(
+                f"stdout: the output is also an input ({name}). To replace a file, use -o FILE instead of >."
+            )
 
 
 def _size(files: tuple[Path, ...]) -> int:

@@ -34,6 +34,8 @@ _FOREIGN = {
     b"\xff\xfe\0\0": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
     b"\xff\xfe": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
     b"\xfe\xff": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
+    b"\0\0\xfe\xff": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
+    b"ARROW1": "the file has Arrow's format (Feather), which is not text. Convert it to Parquet.",
     b"PK\x03\x04": "the file is a ZIP archive. Unpack it with `unzip`.",
 }
 

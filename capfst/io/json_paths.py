@@ -120,8 +120,9 @@ def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
         if absent:
             raise WrongTextError(f"the object has no field {absent[0]!r}")
     except WrongTextError as error:
-        known = ", ".join(known_paths(line, start))[:200] or "none"
-        raise WrongTextError(f"{error}. Use `field` with one of its texts: {known}") from None
+        known = ", ".join(known_paths(line, start))[:200]
+        remedy = f"Use `field` with one of its texts: {known}" if known else "None of its fields is a text"
+        raise WrongTextError(f"{error}. {remedy}") from None
     return texts
 
 

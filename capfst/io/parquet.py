@@ -101,7 +101,7 @@ class Parquet:
                 f"{self.path}: the name of a column is not UTF-8: {error.object!r}. Write the file again with another."
             ) from error
         except (pa.ArrowException, OSError) as error:
-            reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
+            reason = str(getattr(error, "strerror", None) or error).split("\n")[0].rstrip(".")
             raise CorpusError(f"{self.path}: not a readable Parquet file: {reason}. Download it again.") from error
 
     def _index(self, column: str) -> int:

@@ -35,7 +35,9 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     try:
         spark = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, Py4JError) as error:
-        raise CapfstError(f"Spark does not start: {reason(error)}. Install Java 17, and check `master`.") from error
+        raise CapfstError(
+            f"Spark does not start: {reason(error).rstrip('.')}. Install Java 17, and check `master`."
+        ) from error
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark

@@ -134,8 +134,8 @@ def check_room(folder: Path, size: int) -> None:
         free = shutil.disk_usage(folder).free
         if size > free:
             raise CapfstError(
-                f"{folder}: the disk has {free / 1e9:.2f} GB free, but the output takes about {size / 1e9:.2f} GB. Free"
-                " some, or choose another folder."
+                f"{folder}: the disk has {free / 1e6:,.0f} MB free, but the output takes about {size / 1e6:,.0f} MB."
+                " Free some, or choose another folder."
             )
 
 

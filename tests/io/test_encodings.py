@@ -173,6 +173,7 @@ MESSAGES = [
     ("some text".encode("utf-16"), "a.txt: the text is UTF-16", "UTF-16"),
     ("some text".encode("utf-16-le"), "a.txt: the text is UTF-16", "UTF-16LE"),
     ("some text".encode("utf-32"), "a.txt: the text is UTF-32", "UTF-32"),
+    ("\ufeffsome text".encode("utf-32-be"), "a.txt: the text is UTF-32", "UTF-32"),
 ]
 
 
