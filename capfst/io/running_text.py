@@ -399,8 +399,8 @@ def _with_marks(text: str, own: str, before: str, after: str) -> str:
     for i, j in pairs:
         word, own_word, old, new = words[i], own_words[i], old_words[j], new_words[j]
         if own_word.lower() != old.lower():
-            mark = "" if own_word[-1] in _REMOVED else _inserted(old, new)
-            new = with_case_of(own_word, word[0]) + mark
+            cased = with_case_of(own_word, word[0]) if _inserted(own_word, word[0]) else word[0]
+            new = cased if cased[-1] in _REMOVED else cased + _inserted(old, new)
         parts += [text[end : word.start()], new]
         end = word.end()
     return "".join([*parts, text[end:]])

@@ -317,5 +317,12 @@ def test_another_file_is_refused(text: str, message: str) -> None:
 
 
 def test_without_text(recaser: Recaser) -> None:
-    for text in ("", "[]", " \n", '{"text": "", "result": []}', '[{"text": "", "words": [{"word": ""}]}]'):
+    for text in (
+        "",
+        "[]",
+        " \n",
+        '{"alternatives": []}',
+        '{"text": "", "result": []}',
+        '[{"text": "", "words": [{"word": ""}]}]',
+    ):
         assert recased(recaser, text, "vosk") == text
