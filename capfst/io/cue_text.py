@@ -65,12 +65,14 @@ class Marks:
     def read(self, data: str, start: int, end: int, breaks: bool) -> CueText:
         """Return the words of the cue that is data[start:end]. breaks: whether another speaker begins with it."""
         lines, remarks, breaks_after = self._lines(data, start, end)
-        is_upper: bool | None = in_capitals(_text(lines))
-        if not is_upper and len(lines) > 1:
-            lines = [line for line in lines if not _is_shout(_text([line]))]
-        if not lines or (is_upper and len(_text(lines).split()) == 1):
+        texts = [_text([line]) for line in lines]
+        is_upper: bool | None = in_capitals(" ".join(texts))
+        if not is_upper and len(lines) > 1 and any(map(_is_shout, texts)):
+            lines = [line for line, text in zip(lines, texts, strict=True) if not _is_shout(text)]
+            texts = [_text([line]) for line in lines]
+        keys = [" ".join(text.lower().split()) for text in texts]
+        if not lines or (is_upper and len(keys) == 1 and " " not in keys[0]):
             is_upper = None
-        keys = [" ".join(_text([line]).lower().split()) for line in lines]
         breaks |= bool(lines and "\n" in lines[0][0].before)
         return CueText(lines, keys, breaks, breaks_after, is_upper, remarks)
 

@@ -389,21 +389,22 @@ def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]
 def _with_marks(text: str, own: str, before: str, after: str) -> str:
     """Return a text with the marks and accents that the same words of another text have got or lost. own: the text
     without any change."""
-    words, own_words, old_words, new_words = list(_words(text)), own.split(), before.split(), after.split()
+    tokens, own_words, old_words, new_words = _tokens(text), own.split(), before.split(), after.split()
+    words = tokens[text[:1].isspace() :: 2]
     if len(words) != len(own_words) or len(old_words) != len(new_words):
         return text
     pairs: Iterable[tuple[int, int]] = enumerate(range(len(words)))
     if len(words) != len(old_words):
         pairs = _same_words(list(map(letters_of, own_words)), list(map(letters_of, old_words)))
-    parts, end = [], 0
     for i, j in pairs:
         word, own_word, old, new = words[i], own_words[i], old_words[j], new_words[j]
-        if own_word.lower() != old.lower():
-            cased = with_case_of(own_word, word[0]) if _inserted(own_word, word[0]) else word[0]
-            new = cased if cased[-1] in _REMOVED else cased + _inserted(old, new)
-        parts += [text[end : word.start()], new]
-        end = word.end()
-    return "".join([*parts, text[end:]])
+        if own_word == old or own_word.lower() == old.lower():
+            words[i] = new
+        else:
+            word = with_case_of(own_word, word) if _inserted(own_word, word) else word
+            words[i] = word if word[-1] in _REMOVED else word + _inserted(old, new)
+    tokens[text[:1].isspace() :: 2] = words
+    return "".join(tokens)
 
 
 def _inserted(old: str, new: str) -> str:
