@@ -36,7 +36,7 @@ class Captions(SpeechFile):
     """A file of subtitles. A subclass finds its cues."""
 
     title: ClassVar[str]
-    marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY)
+    marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)

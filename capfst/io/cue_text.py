@@ -30,7 +30,7 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
     r"(?P<turn>>>+|&gt;(?:&gt;)+|(?<=[.?!…][ ])[-–](?=[ ]|[^\W\d_]))",
     r"(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)",
     r"(?P<override>\{[^{}\n]*\})",
-    r"(?P<space>\\h)",
+    r"(?P<space>\\h)",  # FFmpeg writes it for the spaces of closed captions
 )
 _special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–](?: |[^\W\d_])").search
 _text_lines = re.compile(r"\S[^\r\n]*").finditer
