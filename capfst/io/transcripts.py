@@ -151,7 +151,7 @@ class Transcript(JsonItems, SpeechFile):
         self._has_begun = True
         texts = list(_texts(data, begin))
         n_items = sum(data.startswith("{", end) for end in {begin, *part.ends})
-        if not self._is_known and data[begin:].strip("]"):
+        if not self._is_known and data[begin:].strip("] \t\r\n"):
             self._views = self._views or _detected(texts)
             self._is_known = any(text.path in self._views for text in texts)
             if not (self._is_known or self._is_silent(data, begin)):
