@@ -36,7 +36,7 @@ class Captions(SpeechFile):
     """A file of subtitles. A subclass finds its cues."""
 
     title: ClassVar[str]
-    marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY)
+    marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -50,7 +50,7 @@ class Captions(SpeechFile):
         return data.find("\n", blank) + 1 if blank else 0
 
     def running(self, part: Part) -> RunningText:
-        data = part.data
+        data = part.data if "\n" in part.data else part.data.replace("\r", "\n")  # old line ends; they are written
         cues, places = [], [(0, 0)]
         for cue in self.cues(data):
             places.append(cue[:2])
@@ -63,7 +63,7 @@ class Captions(SpeechFile):
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
         spans, copies = joined_cues(cues)
         times = partial(_times, data, places)
-        return RunningText(data, spans, copies, records=len(cues), times=times, are_cues=True, remarks=remarks)
+        return RunningText(part.data, spans, copies, records=len(cues), times=times, are_cues=True, remarks=remarks)
 
     def is_empty(self, data: str) -> bool:
         """Return whether a file that begins so has no cues."""
@@ -135,7 +135,6 @@ class Sbv(_Timed):
     """SubViewer, as YouTube writes it."""
 
     title = "SubViewer"
-    marks = (r"(?P<line>\r?\n|\[br\])", *Captions.marks[1:])
     times = re.compile(r"(?m)^[ \t\ufeff]*\d+:\d\d:\d\d[.,]\d+,\d+:\d\d:\d\d[.,]\d+[ \t\r]*$")
 
 

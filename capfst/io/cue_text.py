@@ -23,16 +23,16 @@ _MOST_SAME = 100  # lines that a cue may repeat from the cue before
 _LEAST_STARTS, _CAPITAL_STARTS = 3, 0.8  # cues within a sentence; fraction with a capital that shows they are not
 
 LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
-    r"(?P<line>\r?\n)",
+    r"(?P<line>\r?\n|\[br\]|<(?:\w{1,20}:)?(?i:br)(?=[\s/>])[^<>]{0,400}>)",
     r"(?P<tag></?[A-Za-z][^<>]{0,400}>|</?>|<\d[\d:.]*>)",
     r"(?P<music>[♩♪♫♬]+|(?<!\S)\#(?!\S))",
     r"(?P<sound>(?:\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|\([^()]{0,200}\)|（[^（）]{0,200}）):?)",
-    r"(?P<turn>>>+|&gt;(?:&gt;)+|(?<=[.?!…][ ])[-–](?=[ ]))",
+    r"(?P<turn>>>+|&gt;(?:&gt;)+|(?<=[.?!…][ ])[-–](?=[ ]|[^\W\d_]))",
     r"(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)",
     r"(?P<override>\{[^{}\n]*\})",
-    r"(?P<space>\\h)",
+    r"(?P<space>\\h)",  # FFmpeg writes it for the spaces of closed captions
 )
-_special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–] ").search
+_special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–](?: |[^\W\d_])").search
 _text_lines = re.compile(r"\S[^\r\n]*").finditer
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
@@ -49,7 +49,7 @@ class CueText(NamedTuple):
     keys: list[str]  # the text of each line in lower case
     breaks: bool  # whether another speaker begins with it
     breaks_after: bool
-    in_capitals: bool | None  # None: a single word
+    in_capitals: bool | None  # None: a single word, or none
     remarks: list[list[Span]]  # to recase: the words of each
 
 
@@ -65,12 +65,14 @@ class Marks:
     def read(self, data: str, start: int, end: int, breaks: bool) -> CueText:
         """Return the words of the cue that is data[start:end]. breaks: whether another speaker begins with it."""
         lines, remarks, breaks_after = self._lines(data, start, end)
-        is_upper: bool | None = in_capitals(_text(lines))
-        if not is_upper and len(lines) > 1:
-            lines = [line for line in lines if not _is_shout(_text([line]))]
-        if lines and is_upper and len(_text(lines).split()) == 1:
+        texts = [_text([line]) for line in lines]
+        is_upper: bool | None = in_capitals(" ".join(texts))
+        if not is_upper and len(lines) > 1 and any(map(_is_shout, texts)):
+            lines = [line for line, text in zip(lines, texts, strict=True) if not _is_shout(text)]
+            texts = [_text([line]) for line in lines]
+        keys = [" ".join(text.lower().split()) for text in texts]
+        if not lines or (is_upper and len(keys) == 1 and " " not in keys[0]):
             is_upper = None
-        keys = [_text([line]).strip().lower() for line in lines]
         breaks |= bool(lines and "\n" in lines[0][0].before)
         return CueText(lines, keys, breaks, breaks_after, is_upper, remarks)
 
@@ -138,14 +140,14 @@ class Marks:
             voice = _voice(mark[0])
             breaks = voice is not None and voice[1].strip() != self._voice
             self._voice = voice[1].strip() if voice else self._voice
-            return "\n" if breaks else " " * mark[0].startswith(("<br", "<tt:br", "<rt", "</rt"))
+            return "\n" if breaks else " " * mark[0].startswith(("<rt", "</rt"))
         if kind == "sound":
             return "\n" if mark[0].endswith(":") else " "
         return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")
 
 
 def _text(lines: list[list[Span]]) -> str:
-    return " ".join(["".join([span.value for span in line]) for line in lines])
+    return " ".join(["".join([span.before + span.value for span in line]) for line in lines])
 
 
 def _is_shout(text: str) -> bool:

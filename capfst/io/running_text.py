@@ -372,26 +372,39 @@ def _misfit(text: str) -> CapfstError:
 
 def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]]:
     """Yield the spans of a copy with their new values, given those of the spans that they repeat."""
-    old = [changed.get(span, span.value) for span in copy.spans]
-    text = "".join([span.before + value for span, value in zip(copy.spans, old, strict=True)])
+    values = [changed.get(span, span.value) for span in copy.spans]
+    own = "".join([span.before + span.value for span in copy.spans])
+    text = "".join([span.before + value for span, value in zip(copy.spans, values, strict=True)])
     before = "".join([span.before + span.value for span in copy.of])
     after = "".join([span.before + changed[span] for span in copy.of])
-    cased = _with_marks(with_case_of(text, after), before, after)
-    lengths = chain.from_iterable([(len(span.before), len(value)) for span, value in zip(copy.spans, old, strict=True)])
+    cased = with_case_of(text, after)
+    if not (_in_place(before, after) and _in_place(own, text)):
+        cased = _with_marks(cased, own, before, after)
+    lengths = chain.from_iterable(
+        [(len(span.before), len(value)) for span, value in zip(copy.spans, values, strict=True)]
+    )
     return zip(copy.spans, _divided(text, cased, lengths)[1::2], strict=True)
 
 
-def _with_marks(text: str, before: str, after: str) -> str:
-    """Return a text with the marks that another text with as many words has got."""
-    old_words, new_words = before.split(), after.split()
-    if len(old_words) != len(new_words):
+def _with_marks(text: str, own: str, before: str, after: str) -> str:
+    """Return a text with the marks and accents that the same words of another text have got or lost. own: the text
+    without any change."""
+    tokens, own_words, old_words, new_words = _tokens(text), own.split(), before.split(), after.split()
+    words = tokens[text[:1].isspace() :: 2]
+    if len(words) != len(own_words) or len(old_words) != len(new_words):
         return text
-    marks = [_inserted(*pair) for pair in zip(old_words, new_words, strict=True)]
-    tokens = _tokens(text)
-    if not any(marks) or sum(not token.isspace() for token in tokens) != len(marks):
-        return text
-    left = iter(marks)
-    return "".join([token if token.isspace() else token + next(left) for token in tokens])
+    pairs: Iterable[tuple[int, int]] = enumerate(range(len(words)))
+    if len(words) != len(old_words):
+        pairs = _same_words(list(map(letters_of, own_words)), list(map(letters_of, old_words)))
+    for i, j in pairs:
+        word, own_word, old, new = words[i], own_words[i], old_words[j], new_words[j]
+        if own_word == old or own_word.lower() == old.lower():
+            words[i] = new
+        else:
+            word = with_case_of(own_word, word) if _inserted(own_word, word) else word
+            words[i] = word if word[-1] in _REMOVED else word + _inserted(old, new)
+    tokens[text[:1].isspace() :: 2] = words
+    return "".join(tokens)
 
 
 def _inserted(old: str, new: str) -> str:

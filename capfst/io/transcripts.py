@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from math import inf, isfinite, isnan, log, nan
 from operator import attrgetter
@@ -19,7 +20,7 @@ from statistics import median
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.json_paths import Step, as_text, steps
+from capfst.io.json_paths import Step, WrongTextError, as_text, find_texts, steps, tree
 from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
 from capfst.io.protocol import TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
@@ -150,15 +151,23 @@ class Transcript(JsonItems, SpeechFile):
         self._has_begun = True
         texts = list(_texts(data, begin))
         n_items = sum(data.startswith("{", end) for end in {begin, *part.ends})
-        if not self._is_known and data[begin:].strip("]"):
+        if not self._is_known and data[begin:].strip("] \t\r\n"):
             self._views = self._views or _detected(texts)
-            if not any(text.path in self._views for text in texts):
+            self._is_known = any(text.path in self._views for text in texts)
+            if not (self._is_known or self._is_silent(data, begin)):
                 raise CorpusError(self._unknown(texts))
-            self._is_known = True
         if self.cost:
             data = self._rescored(data, texts, self.cost)
             texts = list(_texts(data, begin))
         return self._running(data, texts, n_items)
+
+    def _is_silent(self, data: str, begin: int) -> bool:
+        """Return whether arrays of the item that begins there, or null, have the place of texts: nobody spoke."""
+        for path in self._views:
+            with suppress(WrongTextError):
+                find_texts(data, begin, tree((as_text(path),)))
+                return True
+        return False
 
     def _unknown(self, texts: list[_Text]) -> str:
         """Return the message for a file without known texts."""

@@ -96,8 +96,16 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ("MAN:\nWHERE ARE YOU?", "HE ASKED", "Man:\nWhere are you?", "He asked"),
         ("it is provided\nnarrator:\nin paris,", "we", "It is provided\nNarrator:\nIn Paris,", "we"),
         ("[mary]: come here. - no.", "yes", "[mary]: Come here. - No.", "Yes"),
+        ("come here. -no. –yes", "- john", "Come here. -No. –Yes", "- John"),
+        (
+            "<i>- who?</i><br/><i>- john</i>",
+            "MAN: and<BR>ANN: no",
+            "<i>- Who?</i><br/><i>- John</i>",
+            "MAN: And<BR>ANN: No",
+        ),
         ("<i>new</i> yo<b>rk", "is in the {\\an8}u.s.", "<i>New</i> Yo<b>rk", "is in the {\\an8}U.S."),
         ("i met the <font color=red>pope", "&amp; john", "I met the <font color=red>Pope", "&amp; John"),
+        ("{\\an7}\\h\\hi met\\h\\hangela", "\\h- john", "{\\an7}\\h\\hI met\\h\\hAngela", "\\h- John"),
         ("in new york", "", "In New York", ""),
         ("42", "is john's number", "42", "is John's number"),
         ("{\\p1}m 0 0 l 5 5{\\p0}in paris", "john", "{\\p1}m 0 0 l 5 5{\\p0}In Paris", "John"),
@@ -176,6 +184,19 @@ def test_captions_that_roll_up_repeat_their_case(recaser: Recaser) -> None:
     ).replace("in new\n", "in New\n").replace("<c> city", "<c> City")
 
 
+def test_repeated_lines_are_the_same_whatever_is_between_their_words() -> None:
+    text = TIMES.format("we met tim\ncook<c> &gt;&gt;</c><c> and</c>", "cook &gt;&gt; and\nleft")
+    (part,) = reader("film", "srt").read([text.encode()])
+    assert part.text.split() == b"we met tim cook and left".split()
+
+
+@pytest.mark.parametrize(("first", "cased"), [("ok, how", "OK. How"), ("we left so", "we left. So")])
+def test_captions_that_repeat_or_grow_have_the_same_marks(first: str, cased: str) -> None:
+    (part,) = reader("film", "srt").read([TIMES.format(first, f"{first} are you\n").encode()])
+    out = part.written(f"{cased} are you?\n".encode())
+    assert out.decode() == TIMES.format(cased, f"{cased} are you?\n")
+
+
 def test_captions_that_grow_have_one_case(recaser: Recaser) -> None:
     lines = [
         "on",
@@ -204,6 +225,17 @@ def test_shouts_and_signs_stay_among_other_text(recaser: Recaser) -> None:
 def test_the_words_of_a_shout_are_counted_over_lines(recaser: Recaser) -> None:
     text = TIMES.format("AND THEN\nWE LEFT LONDON", "I was in Paris.") + TIMES.format("We left.", "It is fine.")
     assert "London" in recased(recaser, text, "srt")
+
+
+def test_cues_without_words_are_not_text_without_capitals(recaser: Recaser) -> None:
+    text = TIMES.format("[MUSIC]", "[SIRENS]") + TIMES.format("NEW YORK", "[MUSIC]")
+    assert recased(recaser, text, "srt") == text.replace("NEW YORK", "New York")
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_lines_may_end_with_a_carriage_return_alone(recaser: Recaser, kind: str) -> None:
+    text = FILES[kind](random.Random(7))
+    assert recased(recaser, text.replace("\n", "\r"), kind) == recased(recaser, text, kind).replace("\n", "\r")
 
 
 def test_cues_that_begin_with_a_capital_keep_it() -> None:

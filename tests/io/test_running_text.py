@@ -109,6 +109,25 @@ def test_copies() -> None:
     assert text.written(b"NEW York\nIn new york\n") == b"NEW York|NEW, York|In NEW York"
 
 
+@pytest.mark.parametrize("own", [b"", b"met 22 men. So we left?\n", b"met 22 men So we left\n"])
+def test_copies_follow_the_marks_of_their_words(own: bytes) -> None:
+    data = "met 22 men so we left.|met 22 men. so we left|so we"
+    first, other, part = Span(0, 22, data[:22]), Span(23, 45, data[23:45], "\n"), Span(46, 51, "so we")
+    spans = [first, other] if own else [first]  # a copy may be recased, too
+    text = RunningText(data, spans, [Copy([other], [first]), Copy([part], [first])])
+    mark = "," if b"men S" in own else "."
+    assert text.written(b"Met 22 men, so WE left!\n" + own).decode() == (
+        f"Met 22 men, so WE left!|Met 22 men{mark} so WE left|so WE"
+    )
+
+
+def test_copies_follow_accents() -> None:
+    text = RunningText(
+        "cafe de|<cafe>, de", [Span(0, 7, "cafe de")], [Copy([Span(9, 13, "cafe")], [Span(0, 7, "cafe de")])]
+    )
+    assert text.written("Café dé\n".encode()) == "Café dé|<Café>, de".encode()
+
+
 def test_with_case_of() -> None:
     table = [
         ("new york", "New York", "New York"),

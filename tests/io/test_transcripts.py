@@ -316,6 +316,20 @@ def test_another_file_is_refused(text: str, message: str) -> None:
         list(reader("speech.json", "transcript").read([text.encode()]))
 
 
+def test_objects_without_text_may_end_a_part(recaser: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", 1)
+    text = '{"segments": []}\n{"segments": []}\n\n'
+    parts = reader("speech.json", "whisper").read([bytes([byte]) for byte in text.encode()])
+    assert b"".join(part.written(part.text) for part in parts).decode() == text
+
+
 def test_without_text(recaser: Recaser) -> None:
-    for text in ("", "[]", " \n", '{"text": "", "result": []}', '[{"text": "", "words": [{"word": ""}]}]'):
+    for text in (
+        "",
+        "[]",
+        " \n",
+        '{"alternatives": []}',
+        '{"text": "", "result": []}',
+        '[{"text": "", "words": [{"word": ""}]}]',
+    ):
         assert recased(recaser, text, "vosk") == text
