@@ -25,10 +25,10 @@ from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
 from capfst.context.cells import share_capitals
 from capfst.context.channel import NOT_USED, Written, is_written_mixed, stays
-from capfst.context.context_model import LEAST_PENALTY, Context, WordRecordArray
+from capfst.context.context_model import LEAST_PENALTY, Context
 from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
-from capfst.context.lexicon import has_case
+from capfst.context.lexicon import WordRecordArray, has_case
 from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words

@@ -7,22 +7,23 @@ except in the shapes and the network; so only these, the settings and the sizes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
+from capfst.context.classes import RARE
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, layer_shapes
+from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner
-from capfst.kernels.types import Array, I8Matrix, I16Matrix, I32Array, Record, U8Array, U8Matrix, U32Array, U32Matrix
+from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
 
 from capfst.kernels.types import i64, u32, u64  # isort: skip
 
@@ -42,28 +43,6 @@ EMPTY_ROW = np.uint32(0x00808080)
 NO_OWNERS = np.empty(0, np.uint8)
 """Owners of the rows of a table (`owned`) in which each feature owns its row."""
 
-WORD_RECORD = np.dtype(
-    [
-        ("word_hash", "u4"),
-        ("suffix2_hash", "u4"),  # of the last two characters
-        ("unseen_penalty", "f4"),  # cost, −ln, of a casing that the LM has not seen
-        ("shape_evidence", "u1"),  # NO_CASE if there is nothing to decide on the word
-        ("frequency_rank", "u1"),
-        ("lower_class", "u1"),  # by classes.word_classes
-        ("cased_class", "u1"),
-        ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as in domains.LogOdds
-        ("scores", "i2", (N_SHAPES - 1,)),  # sums of the weights of a seen word's word_features
-        ("embedding", "u2"),  # its row of the network's embeddings
-    ],
-    align=True,
-)
-"""Record of a lowercase word, stored under the label of the word's most frequent form. It has 32 bytes, so that no
-record crosses a cache line."""
-WordRecordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD_RECORD)]
-WordRecord: TypeAlias = Annotated[Any, Record(WORD_RECORD)]
-
-
 LEAST_PENALTY = 1.0
 """`unseen_penalty` of a word is LEAST_PENALTY + ln(1 + occurrences)."""
 
@@ -76,7 +55,7 @@ class Context(NamedTuple):
     share the slot. Feature f has slot f mod 2^b and number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
     """
 
-    words: WordRecordArray  # WORD_RECORD, by label
+    words: lx.WordRecordArray  # by label: at the most frequent form of each lowercase word, and 0 elsewhere
     shapes: U8Array  # by label
     stage1: U32Array  # [2^b]
     stage2: U32Array
@@ -136,7 +115,7 @@ class Context(NamedTuple):
         if "network_embeddings" in part.arrays:
             layers = (array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())
             network = Network.of(array("network_embeddings", np.int8, -1, N_INPUTS), Layers(*layers))
-        words, shapes = array("words", WORD_RECORD, n_labels), array("shapes", np.uint8, n_labels)
+        words, shapes = array("words", lx.WORD_RECORD, n_labels), array("shapes", np.uint8, n_labels)
         stage1, stage2, first_pass = (array(name, np.uint32, -1) for name in ("stage1", "stage2", FIRST_PASS_ARRAY))
         log_odds = array("language_log_odds", np.int8, *languages)
         evidence, has_gaps = array("language_evidence", np.uint8, *languages), bool(part.settings.get("gaps"))
@@ -174,18 +153,29 @@ class Context(NamedTuple):
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
+def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
+    """Return WORD_RECORD[words], of unknown words with these hashes: uint32[words, N_HASHES]."""
+    words = np.zeros(len(hashes), lx.WORD_RECORD)
+    words["word_hash"], words["suffix2_hash"] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
+    words["unseen_penalty"], words["embedding"] = LEAST_PENALTY, ending_embeddings(words["suffix2_hash"])
+    words["lower_class"] = words["cased_class"] = RARE
+    words["one_letter"] = words["suffix2_hash"] == 0
+    return words
+
+
 def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: npt.NDArray[np.int32]) -> Context:
     """Build the context model of a model whose words have the first labels `starts`."""
-    words, first = np.zeros(len(lexicon.shapes), WORD_RECORD), starts[:-1]
-    _fill_words(starts, lexicon, words)
+    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
     learned = tables.stage1, tables.stage2, tables.first_pass
     weights, scales = zip(*map(_whole_numbers, learned), strict=True)
+    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
     scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
-    sum_word_scores(lexicon.hashes, words["shape_evidence"][first], weights[0], NO_OWNERS, scores)
-    words["scores"][first] = scores
+    sum_word_scores(lexicon.hashes, evidence, weights[0], NO_OWNERS, scores)
     stage1, stage2, first_pass = map(_packed, weights, learned)
-    words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = lx.NO_CASE
-    words["domain_log_odds"][first, : lexicon.domain_log_odds.shape[1]] = lexicon.domain_log_odds
+    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
+    words[first] = lexicon.words
+    words["shape_evidence"][first], words["scores"][first] = evidence, scores
+    words["unseen_penalty"][first] = LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
     language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
     language_log_odds[first] = lexicon.language_log_odds
     language_evidence = np.zeros_like(language_log_odds, np.uint8)
@@ -205,19 +195,6 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: np
         network=network.quantized(),
         has_gaps=lexicon.marks.size > 0,
     )
-
-
-@allocating
-def _fill_words(starts: I32Array, lexicon: lx.Lexicon, words: WordRecordArray) -> None:
-    """Fill words, WORD_RECORD[V + 1], at the first labels `starts`, except log-odds and scores."""
-    for number in range(starts.size - 1):
-        word, counts = words[starts[number]], lexicon.shape_counts[number]
-        word.word_hash, word.suffix2_hash = lexicon.hashes[number, lx.WHOLE], lexicon.hashes[number, lx.SUFFIX + 1]
-        word.frequency_rank, word.embedding = lexicon.frequency_ranks[number], lexicon.embeddings[number]
-        word.shape_evidence = lx.evidence_of(counts, lexicon.listed, number)
-        word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
-        word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
-        word.one_letter = word.suffix2_hash == 0
 
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:

@@ -15,7 +15,7 @@ from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
-from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of
+from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of, word_records
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED, Learned
@@ -42,10 +42,11 @@ def lexicon() -> Lexicon:
     shape_of = shapes(MODEL.symbols)
     classes = word_classes(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
     hashes = hash_words(MODEL.symbols, STARTS)
-    return Lexicon(
-        word_of, shape_of, hashes, RANKS, classes, EMBEDDINGS, COUNTS, LOG_ODDS, LOG_ODDS[:, :0],
-        marks=word_marks(MODEL.symbols, STARTS),
-    )  # fmt: skip
+    words = word_records(hashes)
+    words["frequency_rank"], words["embedding"], words["domain_log_odds"][:, :2] = RANKS, EMBEDDINGS, LOG_ODDS
+    words["lower_class"], words["cased_class"] = classes.T
+    marks = word_marks(MODEL.symbols, STARTS)
+    return Lexicon(word_of, shape_of, hashes, words, 2, COUNTS, LOG_ODDS[:, :0], marks=marks)
 
 
 def learned(seed: int) -> Tables:
@@ -89,7 +90,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert (record["word_hash"], record["suffix2_hash"]) == (hashes[0], hashes[7])
         assert record["embedding"] == EMBEDDINGS[number]
         assert (record["shape_evidence"], record["frequency_rank"]) == (shape_evidence(counts.tolist()), RANKS[number])
-        assert [record["lower_class"], record["cased_class"]] == known.classes[number].tolist()
+        assert record[["lower_class", "cased_class"]] == known.words[number][["lower_class", "cased_class"]]
         assert record["unseen_penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
         assert record["scores"].tolist() == built().words["scores"][label].tolist()
         assert record["one_letter"] == (WORDS[label - 1] in ("a", "é"))
