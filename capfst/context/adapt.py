@@ -226,9 +226,9 @@ def adapted(
     cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, tables.owners[0], scores)
     context.words["scores"][first] = scores
     return context._replace(
-        stage1=_packed(weights, tables.owners[0]),
-        stage2=_packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
-        first_pass=_packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
+        stage1=cm.packed(weights, tables.owners[0]),
+        stage2=cm.packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
+        first_pass=cm.packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
     )
 
 
@@ -283,14 +283,6 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     rows[:, 1:N_SHAPES] = weights
     rows[:, N_SHAPES:] = ADAPTED_SUM
     return rows
-
-
-def _packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """Return a table of the file; the inverse of `unpacked`."""
-    bytes_ = np.empty((len(weights), 4), np.uint8)
-    bytes_[:, : N_SHAPES - 1] = np.clip(weights, -cm.MAX_WEIGHT, cm.MAX_WEIGHT) + 128
-    bytes_[:, N_SHAPES - 1] = owners
-    return bytes_.view(np.uint32).reshape(-1)
 
 
 def _integers(rows: npt.NDArray[np.float32], scale: float) -> npt.NDArray[np.int16]:

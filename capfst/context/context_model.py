@@ -19,7 +19,6 @@ from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
-from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner
@@ -75,24 +74,16 @@ class Context(NamedTuple):
         Raises:
             ModelError: the context model is damaged, or of another version of capfst.
         """
-        part = model.parts.get(name)
-        if part is None:
-            return None
-        is_whole = name != PART or part.settings.get("gaps")
-        if part.settings.get("format") != _FORMAT or not is_whole:
-            raise ModelError(
-                f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
-                " it with `context=False`."
-            )
-        try:
+
+        def read(part: Part) -> Context:
+            if name == PART and not part.settings.get("gaps"):
+                raise ValueError("it was made by another version of capfst")
             return cls._read(part, len(model.symbols))
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise ModelError(f"{model.path}: the context model is damaged ({error}). Train the model again.") from error
+
+        return model.part(name, _FORMAT, read, "Train the model again, or use it with `context=False`.")
 
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
-        """Read the part; ValueError, TypeError, KeyError or OverflowError if it is not one that the method `part`
-        makes."""
         n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
         scales = scale1, scale2, scale_first
         of_languages = part.arrays.get("language_log_odds")
@@ -171,7 +162,7 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: np
     evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
     scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
     sum_word_scores(lexicon.hashes, evidence, weights[0], NO_OWNERS, scores)
-    stage1, stage2, first_pass = map(_packed, weights, learned)
+    stage1, stage2, first_pass = map(_most_important, weights, learned)
     evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
     words[first] = lexicon.words
     words["shape_evidence"][first], words["scores"][first] = evidence, scores
@@ -207,20 +198,25 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
     return np.rint(weights, out=weights).astype(np.int16), scale
 
 
-def _packed(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+def _most_important(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
     """Return uint32[slots]: of the rows that share a slot, the most important one. The importance of a row is the sum
     of its absolute weights times the square root of AdaGrad's sum of its squared gradients."""
     n_slots = len(weights) // ROWS_PER_SLOT
-    packed, most = np.full(n_slots, EMPTY_ROW, np.uint32), np.zeros(n_slots)
+    kept, owners, most = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8), np.zeros(n_slots)
     for number in range(ROWS_PER_SLOT):
         these = slice(number * n_slots, (number + 1) * n_slots)
         rows = weights[these]
         importance = np.abs(rows).sum(1) * np.sqrt(table[these, N_SHAPES:].sum(1))
         better = importance > most
-        most[better] = importance[better]
-        kept = (rows[better] + 128).astype(np.uint32)
-        packed[better] = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | np.uint32(number + 1) << 24
-    return packed
+        most[better], kept[better], owners[better] = importance[better], rows[better], number + 1
+    return packed(kept, owners)
+
+
+def packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+    """Return the slots of a table, uint32[slots]: the inverse of `unpacked`."""
+    bytes_ = np.empty((len(weights), N_SHAPES), np.uint8)
+    bytes_[:, :-1], bytes_[:, -1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128, owners
+    return bytes_.view(np.uint32).reshape(-1)
 
 
 @inner
@@ -256,10 +252,10 @@ def sum_word_scores(
                 scores[word, k] += weights[i64(features[i] & mask), k]
 
 
-def unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
-    """Return the weights in slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each slot
-    holds."""
-    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
+def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+    """Return the weights in the slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each
+    slot holds."""
+    bytes_ = np.ascontiguousarray(slots).view(np.uint8).reshape(-1, 4)
     owners = bytes_[:, N_SHAPES - 1].copy()
     weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
     weights[owners == 0] = 0
