@@ -61,7 +61,7 @@ class Context(NamedTuple):
     first_pass: U32Array
     scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
     n_domains: int  # of all languages, equally many of each
-    language_log_odds: I8Matrix  # [V + 1, languages] as in domains.LogOdds
+    language_log_odds: I8Matrix  # [V + 1, languages] as from domains.find_domains
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
     rare: RareWords = NO_RARE_WORDS
     network: Network = NO_NETWORK

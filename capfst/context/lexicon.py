@@ -38,7 +38,7 @@ WORD_RECORD = np.dtype(
         ("lower_class", "u1"),  # the class of its form without capitals,
         ("cased_class", "u1"),  # and of its most frequent form with capitals, by classes.word_classes
         ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as in domains.LogOdds, of each domain of a language
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # of each domain of a language, as from domains.find_domains
         ("scores", "i2", (N_SHAPES - 1,)),  # sums of the weights of a seen word's word_features
         ("embedding", "u2"),  # its row of the network's embeddings
     ],
