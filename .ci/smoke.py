@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 
 import capfst
 from capfst.cli import cli
-from capfst.kernels.levels import own_level
+from capfst.kernels.library import own_level
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
 CORPUS, HELD_OUT = EXAMPLES / "corpus.txt", EXAMPLES / "held-out.txt"

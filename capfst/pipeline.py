@@ -25,8 +25,7 @@ from capfst import models
 from capfst.casing import written as input_case
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM
-from capfst.casing.starts import starts_only
-from capfst.casing.surface import write
+from capfst.casing.surface import starts_only, write
 from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
 from capfst.casing.user_words import UserWords
 from capfst.context.casing_costs import casing_costs

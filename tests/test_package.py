@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.command_line import TIMEOUT
 
-from capfst.kernels.levels import own_level, path_of
+from capfst.kernels.library import own_level, path_of
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")

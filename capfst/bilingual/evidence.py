@@ -23,7 +23,6 @@ import numpy.typing as npt
 from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
-from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating
@@ -56,23 +55,14 @@ class Evidence(NamedTuple):
         Raises:
             ModelError: the part is damaged, or of another version of capfst.
         """
-        part = model.parts.get(PART)
-        if part is None:
-            return None
-        if part.settings.get("format") != _FORMAT:
-            raise ModelError(
-                f"{model.path}: the bilingual part was made by another version of capfst. Train it again with"
-                " `train_bilingual`."
-            )
-        try:
+
+        def read(part: Part) -> Evidence:
             weights = part.arrays["weights"].view(np.int8).reshape(-1, N_SHAPES)
             if len(weights).bit_count() != 1:
                 raise ValueError("the number of weights is not a power of 2")
             return cls(weights, int(part.settings["pairs"]))
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise ModelError(
-                f"{model.path}: the bilingual part is damaged ({error}). Train it again with `train_bilingual`."
-            ) from error
+
+        return model.part(PART, _FORMAT, read, "Train it again with `train_bilingual`.")
 
     def part(self) -> Part:
         """Return the weights as a part of a model's file."""

@@ -6,7 +6,7 @@ a hyphen. So `coca-cola` is one run, whether the vocabulary has it as a word or 
 does not count. The index is a trie over words, as a sorted table: the key of a run is a hash of its bytes, computed
 from the key of the run without the last word.
 
-Speed: most words of a text begin no entry, which the labels of the word and the next one show.
+Speed: most words of a text begin no entry, which their labels show.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from capfst.casing.shapes import has_sigma, shape_of
 from capfst.casing.transducer import is_joined
 from capfst.casing.types import ListedArray, Words
 from capfst.kernels import copy_bytes, inner, kernel, prefetch, put_eight
-from capfst.kernels.types import Array, I64Array, U8Array, U64Array, i64, u64
-from capfst.system.hashing import PRIME, hash_pair
+from capfst.kernels.types import Array, BoolArray, I64Array, U8Array, U64Array, i64, u64
+from capfst.system.hashing import PRIME
 from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
 from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, is_plain, lower_into, within
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
-FILTER_BITS = 21
-_WORD, _PHRASE = 2, 1
 _AHEAD = 16  # words
 _BLANK, _HYPHEN = ord(" "), ord("-")
 
@@ -46,8 +44,7 @@ SlotArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(SLOT)]
 class EntryIndex(NamedTuple):
     """Entries by their runs, and the trie of the runs with which they begin."""
 
-    first: U8Array  # by label: _WORD, or _PHRASE, if entries begin with this word: one of one word, or longer ones
-    filter: U64Array  # bits: of the labels of the first two words of each entry, and of the keys in the table
+    begins: BoolArray  # by label: whether entries begin with this word
     slots: SlotArray  # SLOT: a hash table over the runs with which entries begin
     entries: EntryArray  # ENTRY
     casings: U8Array  # of the entries, end to end
@@ -127,20 +124,6 @@ def spell(buf: U8Array, words: Words, rules: Rules, text: U8Array, offsets: I64A
 
 
 @inner
-def _mark(key: u64, filter: U64Array) -> None:
-    """Set the bit of a key in the filter."""
-    bit = i64(key >> u64(64 - FILTER_BITS))
-    filter[bit >> 6] |= u64(1) << u64(bit & 63)
-
-
-@inner
-def _may_have(key: u64, filter: U64Array) -> bool:
-    """Return whether the bit of a key is set."""
-    bit = i64(key >> u64(64 - FILTER_BITS))
-    return filter[bit >> 6] >> u64(bit & 63) & u64(1) != u64(0)
-
-
-@inner
 def _slot_of(key: u64, slots: SlotArray) -> i64:
     """Return the slot of a key, or the empty slot for it."""
     slot = i64((key >> u64(32)) * u64(slots.size) >> u64(32))
@@ -151,10 +134,10 @@ def _slot_of(key: u64, slots: SlotArray) -> i64:
 
 @kernel
 def insert(words: Words, keys: U64Array, index: EntryIndex, firsts: I64Array) -> None:
-    """Fill first, filter and slots of an EntryIndex, given the words of the entries in lower case, a line each, and
+    """Fill begins and slots of an EntryIndex, given the words of the entries in lower case, a line each, and
     their keys. firsts: of each entry, the first one with the same run. Unknown words may begin any entry."""
     entry, slot, slots, begins = 0, -1, index.slots, True
-    index.first[0] = _WORD
+    index.begins[0] = True
     for i in range(words.starts.size):
         if words.token_types[i] == NEWLINE:
             if slots[slot].entry < 0:
@@ -162,25 +145,12 @@ def insert(words: Words, keys: U64Array, index: EntryIndex, firsts: I64Array) ->
             firsts[entry] = slots[slot].entry
             entry, begins = entry + 1, True
             continue
-        label = words.first_labels[i]
         if begins:
-            is_phrase = words.token_types[i + 1] != NEWLINE
-            index.first[label] |= _PHRASE if is_phrase else _WORD
-            _mark(hash_pair(label, words.first_labels[i + 1]), index.filter)
+            index.begins[words.first_labels[i]] = True
         else:
             slots[slot].continues = True
         slot, begins = _slot_of(keys[i], slots), False
         slots[slot].key = keys[i]
-        _mark(keys[i], index.filter)
-
-
-@inner
-def _may_begin(words: Words, i: i64, index: EntryIndex) -> bool:
-    """Return whether entries may begin with word i."""
-    how, label = index.first[words.first_labels[i]], words.first_labels[i]
-    if how != _PHRASE or i + 1 == words.starts.size:
-        return how & _WORD != 0
-    return _may_have(hash_pair(label, words.first_labels[i + 1]), index.filter)
 
 
 @inner
@@ -264,8 +234,8 @@ def find(
     n_fixed, n_weighted, size, fixed_end, weighted_end = 0, 0, 0, 0, 0
     last = words.starts.size - 1
     for begin in range(words.starts.size):
-        prefetch(index.first, words.first_labels[min(begin + _AHEAD, last)])
-        if not _may_begin(words, begin, index):
+        prefetch(index.begins, words.first_labels[min(begin + _AHEAD, last)])
+        if not index.begins[words.first_labels[begin]]:
             continue
         end, key, run_end, of_fixed, of_weighted, fixed_stop, weighted_stop = begin, u64(0), 0, -1, -1, 0, 0
         while end <= last and words.token_types[end] != NEWLINE and run_end <= index.longest:
@@ -274,8 +244,6 @@ def find(
             before = run_end
             run_end = _put_word(buf, words, end, rules, rules.run, 0, run_end)
             key, rules.ends[end - begin] = _extended(key, rules.run, before, run_end), run_end
-            if not _may_have(key, index.filter):
-                break
             slot = index.slots[_slot_of(key, index.slots)]
             end += 1
             if slot.entry >= 0 and slot.is_fixed:

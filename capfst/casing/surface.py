@@ -15,7 +15,8 @@ from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, is_roman, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
 from capfst.casing.transducer import is_joined
-from capfst.casing.types import KEEPS, KEEPS_FIRST, Copies, LabelPath, Words
+from capfst.casing.types import KEEPS, KEEPS_FIRST, CasingCosts, Copies, LabelPath, Words
+from capfst.casing.written import SHAPE, written_shapes
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
@@ -28,6 +29,7 @@ from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
 _SMALL_I = ord("i")
+_I, _APOSTROPHE = ord("I"), ord("'")
 _NO_SHAPES = np.empty(0, np.uint8)
 _NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -392,3 +394,23 @@ def write(
         pretokenized, first, _NONE if dotted is None else dotted, spelling, own, scratch, out,
     )  # fmt: skip
     return out[:size].data
+
+
+def starts_only(
+    buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
+) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return how to `write` for the option `only="starts"`: only the first words of sentences, if they are in lower
+    case, and the word I (I'm, I'll), where it is on the path.
+
+    The path, and for each of the n words its shape, whether it gets a capital, and whether it may change at all.
+    """
+    shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
+    is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
+    is_small = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
+    first = is_small & first_words(buf, words, path.begins, pretokenized, symbols.language, costs.languages)
+    begin, end = symbols.offsets[path.labels], symbols.offsets[path.labels + 1]
+    second = symbols.data[np.minimum(begin + 1, symbols.data.size - 1)]
+    is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
+    labels = np.where(first, words.first_labels, path.labels)
+    shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
+    return path._replace(labels=labels), shapes, first, first | (is_i & is_small)

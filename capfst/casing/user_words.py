@@ -85,8 +85,8 @@ class UserWords:
         entries["weight"] = [*(entry.weight for entry in given), ei.FIXED]
         entries["is_word"][:-1] = (np.diff(ends, prepend=-1) == 2) & (in_lower_case.token_types[ends - 1] == WORD)
         index = ei.EntryIndex(
-            np.zeros(len(self.transducer.symbols), np.uint8), np.zeros(1 << (ei.FILTER_BITS - 6), np.uint64), slots,
-            entries, casings.data, int(np.diff(runs.offsets).max(initial=1)),
+            np.zeros(len(self.transducer.symbols), np.bool_), slots, entries, casings.data,
+            int(np.diff(runs.offsets).max(initial=1)),
         )  # fmt: skip
         firsts = np.empty(len(given), np.int64)
         ei.insert(in_lower_case, of_words, index, firsts)

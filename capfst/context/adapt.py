@@ -24,10 +24,8 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
-from capfst.context.classes import RARE
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
-from capfst.context.network import ending_embeddings
 from capfst.context.rare_words import RareWords, find_rare
 from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
 from capfst.corpus.labels import LabeledCorpus
@@ -63,13 +61,9 @@ def transferred(
     first, known = starts[:-1], old > 0
     hashes, evidence = lx.hash_words(symbols, starts), np.empty(len(first), np.uint8)
     find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
-    words = np.zeros(len(symbols), cm.WORD_RECORD)
-    words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
-    words["unseen_penalty"][first], words["shape_evidence"][first] = cm.LEAST_PENALTY, evidence
-    words["embedding"][first] = ending_embeddings(hashes[:, lx.SUFFIX + 1])
-    words["scores"][first] = scores_of(context, hashes, evidence)
-    words["lower_class"][first] = words["cased_class"][first] = RARE
-    words["one_letter"][first] = hashes[:, lx.SUFFIX + 1] == 0
+    words = np.zeros(len(symbols), lx.WORD_RECORD)
+    words[first] = cm.word_records(hashes)
+    words["shape_evidence"][first], words["scores"][first] = evidence, scores_of(context, hashes, evidence)
     of_languages = np.zeros((len(symbols), context.n_languages), np.uint8)
     of_languages[first] = evidence[:, None]  # of a rare word, only that of all languages is known
     words[first[known]] = context.words[old[known]]
@@ -180,7 +174,7 @@ def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: C
     """Return a copy with the evidence of `counts` for the words that have `more`."""
     first = starts[:-1]
     changed = (more.totals > 0) & (context.shapes[first] != Shape.CASELESS)
-    words, language_evidence = np.zeros(len(context.words), cm.WORD_RECORD), context.language_evidence.copy()
+    words, language_evidence = np.zeros(len(context.words), lx.WORD_RECORD), context.language_evidence.copy()
     words[:] = context.words  # a copy would have any bytes between the fields
     labels = first[changed]
     words["shape_evidence"][labels] = lx.word_evidence(counts.shapes)[changed]
@@ -232,9 +226,9 @@ def adapted(
     cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, tables.owners[0], scores)
     context.words["scores"][first] = scores
     return context._replace(
-        stage1=_packed(weights, tables.owners[0]),
-        stage2=_packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
-        first_pass=_packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
+        stage1=cm.packed(weights, tables.owners[0]),
+        stage2=cm.packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
+        first_pass=cm.packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
     )
 
 
@@ -247,11 +241,9 @@ def _lexicon(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32
         word_of,
         np.array(context.shapes),
         lx.hash_words(symbols, starts),
-        records["frequency_rank"].copy(),
-        np.stack([records["lower_class"], records["cased_class"]], axis=1),
-        records["embedding"].copy(),
+        records,
+        context.n_domains // max(1, context.n_languages),
         known.shapes,
-        np.ascontiguousarray(records["domain_log_odds"][:, : context.n_domains // max(1, context.n_languages)]),
         context.language_log_odds[first],
         language_counts=known.languages,
         listed=_listed(records["shape_evidence"]),
@@ -291,14 +283,6 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     rows[:, 1:N_SHAPES] = weights
     rows[:, N_SHAPES:] = ADAPTED_SUM
     return rows
-
-
-def _packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """Return a table of the file; the inverse of `unpacked`."""
-    bytes_ = np.empty((len(weights), 4), np.uint8)
-    bytes_[:, : N_SHAPES - 1] = np.clip(weights, -cm.MAX_WEIGHT, cm.MAX_WEIGHT) + 128
-    bytes_[:, N_SHAPES - 1] = owners
-    return bytes_.view(np.uint32).reshape(-1)
 
 
 def _integers(rows: npt.NDArray[np.float32], scale: float) -> npt.NDArray[np.int16]:

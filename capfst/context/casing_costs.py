@@ -25,10 +25,10 @@ from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
 from capfst.context.cells import share_capitals
 from capfst.context.channel import NOT_USED, Written, is_written_mixed, stays
-from capfst.context.context_model import LEAST_PENALTY, Context, WordRecordArray
+from capfst.context.context_model import LEAST_PENALTY, Context
 from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
-from capfst.context.lexicon import has_case
+from capfst.context.lexicon import WordRecordArray, has_case
 from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
@@ -234,18 +234,6 @@ def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
 
 
 @kernel
-def _prune_spellings(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
-    """Prune, in place, the surface forms of words that have several spellings. n_forms, first_labels: of each word.
-    ranks: of the spellings, by label."""
-    first_arc = 0
-    for i in range(n_forms.size):
-        n = i64(n_forms[i])
-        if has_spellings(n, first_labels[i], ranks):
-            _prune(part(arc_costs, first_arc, n))
-        first_arc += n
-
-
-@kernel
 def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
     """Mark the words of sentences in domains with has_dots[domain], in which İ is the capital of i; but not of a
     sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
@@ -362,5 +350,5 @@ def casing_costs(
         score(buf, words, text, lowercaser, spellings, log_p)
         add_spellings(words, spellings.shapes, log_p, costs)
         if not include_pruned:
-            _prune_spellings(words.n_forms, words.first_labels, spellings.shapes, arc_costs)
+            prune(words.n_forms, arc_costs)  # which changes only those of words that have several spellings
     return costs

@@ -7,22 +7,22 @@ except in the shapes and the network; so only these, the settings and the sizes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
+from capfst.context.classes import RARE
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, layer_shapes
+from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
-from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner
-from capfst.kernels.types import Array, I8Matrix, I16Matrix, I32Array, Record, U8Array, U8Matrix, U32Array, U32Matrix
+from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
 
 from capfst.kernels.types import i64, u32, u64  # isort: skip
 
@@ -42,28 +42,6 @@ EMPTY_ROW = np.uint32(0x00808080)
 NO_OWNERS = np.empty(0, np.uint8)
 """Owners of the rows of a table (`owned`) in which each feature owns its row."""
 
-WORD_RECORD = np.dtype(
-    [
-        ("word_hash", "u4"),
-        ("suffix2_hash", "u4"),  # of the last two characters
-        ("unseen_penalty", "f4"),  # cost, −ln, of a casing that the LM has not seen
-        ("shape_evidence", "u1"),  # NO_CASE if there is nothing to decide on the word
-        ("frequency_rank", "u1"),
-        ("lower_class", "u1"),  # by classes.word_classes
-        ("cased_class", "u1"),
-        ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as in domains.LogOdds
-        ("scores", "i2", (N_SHAPES - 1,)),  # sums of the weights of a seen word's word_features
-        ("embedding", "u2"),  # its row of the network's embeddings
-    ],
-    align=True,
-)
-"""Record of a lowercase word, stored under the label of the word's most frequent form. It has 32 bytes, so that no
-record crosses a cache line."""
-WordRecordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD_RECORD)]
-WordRecord: TypeAlias = Annotated[Any, Record(WORD_RECORD)]
-
-
 LEAST_PENALTY = 1.0
 """`unseen_penalty` of a word is LEAST_PENALTY + ln(1 + occurrences)."""
 
@@ -76,14 +54,14 @@ class Context(NamedTuple):
     share the slot. Feature f has slot f mod 2^b and number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
     """
 
-    words: WordRecordArray  # WORD_RECORD, by label
+    words: lx.WordRecordArray  # by label: at the most frequent form of each lowercase word, and 0 elsewhere
     shapes: U8Array  # by label
     stage1: U32Array  # [2^b]
     stage2: U32Array
     first_pass: U32Array
     scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
     n_domains: int  # of all languages, equally many of each
-    language_log_odds: I8Matrix  # [V + 1, languages] as in domains.LogOdds
+    language_log_odds: I8Matrix  # [V + 1, languages] as from domains.find_domains
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
     rare: RareWords = NO_RARE_WORDS
     network: Network = NO_NETWORK
@@ -96,24 +74,16 @@ class Context(NamedTuple):
         Raises:
             ModelError: the context model is damaged, or of another version of capfst.
         """
-        part = model.parts.get(name)
-        if part is None:
-            return None
-        is_whole = name != PART or part.settings.get("gaps")
-        if part.settings.get("format") != _FORMAT or not is_whole:
-            raise ModelError(
-                f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
-                " it with `context=False`."
-            )
-        try:
+
+        def read(part: Part) -> Context:
+            if name == PART and not part.settings.get("gaps"):
+                raise ValueError("it was made by another version of capfst")
             return cls._read(part, len(model.symbols))
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise ModelError(f"{model.path}: the context model is damaged ({error}). Train the model again.") from error
+
+        return model.part(name, _FORMAT, read, "Train the model again, or use it with `context=False`.")
 
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
-        """Read the part; ValueError, TypeError, KeyError or OverflowError if it is not one that the method `part`
-        makes."""
         n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
         scales = scale1, scale2, scale_first
         of_languages = part.arrays.get("language_log_odds")
@@ -136,7 +106,7 @@ class Context(NamedTuple):
         if "network_embeddings" in part.arrays:
             layers = (array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())
             network = Network.of(array("network_embeddings", np.int8, -1, N_INPUTS), Layers(*layers))
-        words, shapes = array("words", WORD_RECORD, n_labels), array("shapes", np.uint8, n_labels)
+        words, shapes = array("words", lx.WORD_RECORD, n_labels), array("shapes", np.uint8, n_labels)
         stage1, stage2, first_pass = (array(name, np.uint32, -1) for name in ("stage1", "stage2", FIRST_PASS_ARRAY))
         log_odds = array("language_log_odds", np.int8, *languages)
         evidence, has_gaps = array("language_evidence", np.uint8, *languages), bool(part.settings.get("gaps"))
@@ -174,18 +144,29 @@ class Context(NamedTuple):
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
+def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
+    """Return WORD_RECORD[words], of unknown words with these hashes: uint32[words, N_HASHES]."""
+    words = np.zeros(len(hashes), lx.WORD_RECORD)
+    words["word_hash"], words["suffix2_hash"] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
+    words["unseen_penalty"], words["embedding"] = LEAST_PENALTY, ending_embeddings(words["suffix2_hash"])
+    words["lower_class"] = words["cased_class"] = RARE
+    words["one_letter"] = words["suffix2_hash"] == 0
+    return words
+
+
 def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: npt.NDArray[np.int32]) -> Context:
     """Build the context model of a model whose words have the first labels `starts`."""
-    words, first = np.zeros(len(lexicon.shapes), WORD_RECORD), starts[:-1]
-    _fill_words(starts, lexicon, words)
+    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
     learned = tables.stage1, tables.stage2, tables.first_pass
     weights, scales = zip(*map(_whole_numbers, learned), strict=True)
+    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
     scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
-    sum_word_scores(lexicon.hashes, words["shape_evidence"][first], weights[0], NO_OWNERS, scores)
-    words["scores"][first] = scores
-    stage1, stage2, first_pass = map(_packed, weights, learned)
-    words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = lx.NO_CASE
-    words["domain_log_odds"][first, : lexicon.domain_log_odds.shape[1]] = lexicon.domain_log_odds
+    sum_word_scores(lexicon.hashes, evidence, weights[0], NO_OWNERS, scores)
+    stage1, stage2, first_pass = map(_most_important, weights, learned)
+    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
+    words[first] = lexicon.words
+    words["shape_evidence"][first], words["scores"][first] = evidence, scores
+    words["unseen_penalty"][first] = LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
     language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
     language_log_odds[first] = lexicon.language_log_odds
     language_evidence = np.zeros_like(language_log_odds, np.uint8)
@@ -207,19 +188,6 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: np
     )
 
 
-@allocating
-def _fill_words(starts: I32Array, lexicon: lx.Lexicon, words: WordRecordArray) -> None:
-    """Fill words, WORD_RECORD[V + 1], at the first labels `starts`, except log-odds and scores."""
-    for number in range(starts.size - 1):
-        word, counts = words[starts[number]], lexicon.shape_counts[number]
-        word.word_hash, word.suffix2_hash = lexicon.hashes[number, lx.WHOLE], lexicon.hashes[number, lx.SUFFIX + 1]
-        word.frequency_rank, word.embedding = lexicon.frequency_ranks[number], lexicon.embeddings[number]
-        word.shape_evidence = lx.evidence_of(counts, lexicon.listed, number)
-        word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
-        word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
-        word.one_letter = word.suffix2_hash == 0
-
-
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
     """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
     MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
@@ -230,20 +198,25 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
     return np.rint(weights, out=weights).astype(np.int16), scale
 
 
-def _packed(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+def _most_important(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
     """Return uint32[slots]: of the rows that share a slot, the most important one. The importance of a row is the sum
     of its absolute weights times the square root of AdaGrad's sum of its squared gradients."""
     n_slots = len(weights) // ROWS_PER_SLOT
-    packed, most = np.full(n_slots, EMPTY_ROW, np.uint32), np.zeros(n_slots)
+    kept, owners, most = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8), np.zeros(n_slots)
     for number in range(ROWS_PER_SLOT):
         these = slice(number * n_slots, (number + 1) * n_slots)
         rows = weights[these]
         importance = np.abs(rows).sum(1) * np.sqrt(table[these, N_SHAPES:].sum(1))
         better = importance > most
-        most[better] = importance[better]
-        kept = (rows[better] + 128).astype(np.uint32)
-        packed[better] = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | np.uint32(number + 1) << 24
-    return packed
+        most[better], kept[better], owners[better] = importance[better], rows[better], number + 1
+    return packed(kept, owners)
+
+
+def packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+    """Return the slots of a table, uint32[slots]: the inverse of `unpacked`."""
+    bytes_ = np.empty((len(weights), N_SHAPES), np.uint8)
+    bytes_[:, :-1], bytes_[:, -1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128, owners
+    return bytes_.view(np.uint32).reshape(-1)
 
 
 @inner
@@ -279,10 +252,10 @@ def sum_word_scores(
                 scores[word, k] += weights[i64(features[i] & mask), k]
 
 
-def unpacked(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
-    """Return the weights in slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each slot
-    holds."""
-    bytes_ = np.ascontiguousarray(packed).view(np.uint8).reshape(-1, 4)
+def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+    """Return the weights in the slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each
+    slot holds."""
+    bytes_ = np.ascontiguousarray(slots).view(np.uint8).reshape(-1, 4)
     owners = bytes_[:, N_SHAPES - 1].copy()
     weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
     weights[owners == 0] = 0

@@ -13,8 +13,6 @@ frequent in this language.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -111,13 +109,6 @@ def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[
     return np.clip(np.rint(LOG_ODDS_SCALE * log_odds), -127, 127).astype(np.int8).T.copy()
 
 
-class LogOdds(NamedTuple):
-    """What a word tells of the language and the domain of a line, as from `domain_log_odds`."""
-
-    domains: npt.NDArray[np.int8]  # [words, domains of a language]: in the word's own language
-    languages: npt.NDArray[np.int8]  # [words, languages]; [words, 0] if there is only one
-
-
 def find_domains(
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
@@ -125,8 +116,9 @@ def find_domains(
     totals: npt.NDArray[np.float64],
     capitalized: npt.NDArray[np.bool_],
     most: int = MAX_DOMAINS,
-) -> LogOdds:
-    """Return the log-odds of each word in labeled sources.
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+    """Return the log-odds of each word in labeled sources, as from `domain_log_odds`: int8[words, domains of a
+    language], in the word's own language; and int8[words, languages], or [words, 0] if there is only one.
 
     languages: of each source, from 0 on. word_of: the word of each label. totals: the occurrences of each word.
     capitalized: whether the word's most frequent form has capitals. most: the largest number of domains of a language.
@@ -159,7 +151,7 @@ def find_domains(
         words = np.flatnonzero(own == language)
         log_odds[words] = of_domains[words, :1]  # also of domains that the language lacks: the first one precedes them
         log_odds[words, : of_domains.shape[1]] = of_domains[words]
-    return LogOdds(log_odds, of_languages)
+    return log_odds, of_languages
 
 
 @inner

@@ -118,6 +118,15 @@ def sentence_padding(tokens: TokenArray, t: i64) -> i64:
 
 
 @inner
+def known_token(word: lx.WordRecord, token: Token) -> None:
+    """Fill the token of a word, without what depends on its line."""
+    token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
+    token.frequency_rank = word.frequency_rank
+    token.lower_class, token.cased_class = word.lower_class, word.cased_class
+    token.shape_evidence, token.embedding = word.shape_evidence, word.embedding
+
+
+@inner
 def gets_first_pass(evidence: u8) -> bool:
     """Return whether shape evidence is that of a seen word with case."""
     return (evidence > lx.UNSEEN) & (evidence < lx.BEGIN)

@@ -120,10 +120,8 @@ def _read(labels: U32Array, lexicon: lx.Lexicon, language_counts: I32Matrix, lis
             continue
         word, shape = lexicon.word_of[label], lexicon.shapes[label]
         token, counts = text.tokens[t], lexicon.shape_counts[word]
-        token.word_hash, token.suffix2_hash = lexicon.hashes[word, lx.WHOLE], lexicon.hashes[word, lx.SUFFIX + 1]
-        token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, ft.MAX_POSITION)
-        token.lower_class, token.cased_class = lexicon.classes[word, 0], lexicon.classes[word, 1]
-        token.language_evidence, token.embedding = 0, lexicon.embeddings[word]
+        ft.known_token(lexicon.words[word], token)
+        token.position, token.language_evidence = min(position, ft.MAX_POSITION), 0
         text.words[t] = word
         if shape == Shape.CASELESS:
             token.shape_evidence = lx.NO_CASE
@@ -177,7 +175,7 @@ def _domain(text: _Text, begin: i64, end: i64, language: i64, lexicon: lx.Lexico
     for word in text.words[begin:end]:
         if own_language(lexicon.language_log_odds[word]) == language:
             for domain in range(n_domains):
-                text.log_odds[domain] += lexicon.domain_log_odds[word, domain]
+                text.log_odds[domain] += lexicon.words[word].domain_log_odds[domain]
     return language * n_domains + likeliest_domain(text.log_odds)
 
 
@@ -377,7 +375,7 @@ def learn(
     before.
     """
     size = len(labels) + ft.PADDING * (1 + int(np.count_nonzero(labels == 0)))
-    text = _Text.of(size, lexicon.domain_log_odds.shape[1])
+    text = _Text.of(size, lexicon.domains)
     counts, of_lists = lexicon.language_counts, lexicon.language_listed
     of_language = counts[language] if len(counts) else counts.reshape(0, N_SHAPES)
     listed = of_lists[language] if len(of_lists) else of_lists.reshape(-1)

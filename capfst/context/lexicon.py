@@ -7,7 +7,7 @@ have the same shape evidence, so that weights learned from some of them apply to
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,10 @@ from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.kernels import allocating, inner, kernel, outlined
-from capfst.kernels.types import I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array, U8Matrix, U16Array, U32Array
+from capfst.kernels.types import Array, I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, Record, U8Array, U8Matrix
 
-from capfst.kernels.types import U32Matrix, i64, u8, u64  # isort: skip
+from capfst.kernels.types import U32Array, U32Matrix, i64, u8, u64  # isort: skip
+from capfst.options import MAX_DOMAINS
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.text import unicode as uni
 from capfst.text.sentences import NO_MARK, mark_of
@@ -27,6 +28,25 @@ from capfst.text.tokenizer import PROTECTED_CLASS
 
 ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
 
+WORD_RECORD = np.dtype(
+    [
+        ("word_hash", "u4"),
+        ("suffix2_hash", "u4"),  # of the last two characters
+        ("unseen_penalty", "f4"),  # cost, −ln, of a casing that the LM has not seen
+        ("shape_evidence", "u1"),  # NO_CASE if there is nothing to decide on the word
+        ("frequency_rank", "u1"),  # 1 … N_RANKED for the most frequent words, in order; else 0
+        ("lower_class", "u1"),  # the class of its form without capitals,
+        ("cased_class", "u1"),  # and of its most frequent form with capitals, by classes.word_classes
+        ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # of each domain of a language, as from domains.find_domains
+        ("scores", "i2", (N_SHAPES - 1,)),  # sums of the weights of a seen word's word_features
+        ("embedding", "u2"),  # its row of the network's embeddings
+    ],
+    align=True,
+)
+"""Record of a lowercase word. It has 32 bytes, so that no record crosses a cache line."""
+WordRecordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD_RECORD)]
+WordRecord: TypeAlias = Annotated[Any, Record(WORD_RECORD)]
 
 NO_MARKS = NOT_LISTED = np.zeros(0, np.uint8)
 
@@ -37,11 +57,9 @@ class Lexicon(NamedTuple):
     word_of: I64Array  # by label: the number of its word
     shapes: U8Array  # by label
     hashes: U32Matrix  # [words, N_HASHES]
-    frequency_ranks: U8Array  # by word: 1 … N_RANKED for the most frequent words, in order; else 0
-    classes: U8Matrix  # [words, 2], by classes.word_classes
-    embeddings: U16Array  # by word: its row of the network's embeddings
+    words: WordRecordArray  # [words], without what is learned, and what depends on the counts
+    domains: int  # of each language
     shape_counts: I64Matrix  # [words, N_SHAPES], in the whole corpus
-    domain_log_odds: I8Matrix  # [words, domains of a language], as in domains.LogOdds
     language_log_odds: I8Matrix  # [words, languages]; [words, 0] if there is only one
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
     """[languages, words, N_SHAPES]: the shape counts in each language, if there are several."""
@@ -61,7 +79,7 @@ class Lexicon(NamedTuple):
     @property
     def n_domains(self) -> int:
         """Number of the domains of all languages."""
-        return self.domain_log_odds.shape[1] * max(1, self.n_languages)
+        return self.domains * max(1, self.n_languages)
 
 
 ABBREVIATED = 4

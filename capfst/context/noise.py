@@ -22,7 +22,6 @@ from capfst.context.context_model import Context
 from capfst.context.domains import ANY
 from capfst.context.shape_scores import score
 from capfst.context.tokens import read_words
-from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.text.tokenizer import NEWLINE
@@ -57,21 +56,14 @@ class Noise(NamedTuple):
         Raises:
             ModelError: it is damaged, or of another version of capfst.
         """
-        part = model.parts.get(PART)
-        if part is None:
-            return None
-        try:
-            if part.settings["format"] != _FORMAT:
-                raise ValueError("another format")
+
+        def read(part: Part) -> Noise:
             evidence = part.arrays["evidence"].view(np.float32).reshape(N_ROWS, N_SHAPES)
             if not np.isfinite(evidence).all():
                 raise ValueError("a weight is not a number")
-        except (ValueError, KeyError) as error:
-            raise ModelError(
-                f"{model.path}: the noise model cannot be used ({error}). Train the model again, or use it with"
-                " `input_case='ignore'`."
-            ) from error
-        return cls(evidence)
+            return cls(evidence)
+
+        return model.part(PART, _FORMAT, read, "Train the model again, or use it with `input_case='ignore'`.")
 
     def part(self) -> Part:
         """Return the noise model as a part of a model's file."""

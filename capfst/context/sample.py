@@ -42,18 +42,13 @@ def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, run: i64, se
     return n, sentence
 
 
-def select(
-    labels: npt.NDArray[np.uint32], sentence: int, quota: int, size: int, run: int = 1
-) -> npt.NDArray[np.uint32]:
-    """Return the labels to learn from, whole sentences, of a part of a source.
-
-    sentence: the number in the source of the part's first sentence. quota, size: how many labels of the source are
-    wanted, and how many it has. run: how many sentences stay together.
-    """
-    parts = [np.zeros(0, np.uint32)]
+def select(labels: npt.NDArray[np.uint32], quota: int, run: int = 1) -> npt.NDArray[np.uint32]:
+    """Return about `quota` of the labels of a source, in whole sentences, evenly spread. run: how many sentences stay
+    together."""
+    parts, sentence = [np.zeros(0, np.uint32)], 0
     for piece, _ in pieces(labels):
         selected = np.empty(len(piece), np.uint32)
-        n, sentence = _select(piece, sentence, quota, size, run, selected)
+        n, sentence = _select(piece, sentence, quota, labels.size, run, selected)
         parts.append(selected[:n].copy())
     return np.concatenate(parts)
 
@@ -70,7 +65,7 @@ def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> l
     """Return a smaller sample of labels by source, `most` in total. run: how many sentences stay together."""
     wanted = quotas(np.array([labels.size for labels in sources], np.int64), most).tolist()
     return [
-        labels if quota == labels.size else select(labels, 0, quota, labels.size, run)
+        labels if quota == labels.size else select(labels, quota, run)
         for labels, quota in zip(sources, wanted, strict=True)
     ]
 

@@ -19,8 +19,7 @@ from capfst.context import features as ft
 from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.lexicon import UNSEEN, has_case
-from capfst.context.network import gets_network
-from capfst.context.network_scores import Queue, add_network
+from capfst.context.network import Queue, add_network, gets_network
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.types import CasingCosts, Words
-from capfst.context.context_model import Context, WordRecordArray
+from capfst.context.context_model import Context
 from capfst.context.features import TokenArray
-from capfst.context.lexicon import NO_CASE
+from capfst.context.lexicon import NO_CASE, WordRecordArray
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inlined, kernel

@@ -19,10 +19,10 @@ from capfst.casing.transducer import LowerCase, Transducer, canonical_lowercase
 from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
 from capfst.context.classes import RARE
-from capfst.context.context_model import Context, WordRecord
+from capfst.context.context_model import Context
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain, own_language
-from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
-from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
+from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, known_token, sentence_padding
+from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, WordRecord, has_case, hash_word
 from capfst.context.network import ending_embedding
 from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
@@ -75,14 +75,6 @@ class TokenizedText(NamedTuple):
     ends: I64Array  # the index of the word after each of these lines or sentences
 
 
-@inner
-def _known_token(word: WordRecord, token: Token) -> None:
-    token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
-    token.frequency_rank = word.frequency_rank
-    token.lower_class, token.cased_class = word.lower_class, word.cased_class
-    token.shape_evidence, token.embedding = word.shape_evidence, word.embedding
-
-
 @outlined
 @inner
 def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -> i64:
@@ -113,7 +105,7 @@ def _oov_token(
 def fill_token(buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, token: Token) -> None:
     """Fill the token of word i, without what depends on its line."""
     if words.n_forms[i] != 0:
-        _known_token(context.words[words.first_labels[i]], token)
+        known_token(context.words[words.first_labels[i]], token)
     else:
         _oov_token(buf, words, i, True, context.rare, lowercaser, token)
 
@@ -189,14 +181,14 @@ def _read(
         token, label = text.tokens[t], words.first_labels[i]
         if words.n_forms[i] != 0:
             known = context.words[label]
-            _known_token(known, token)
+            known_token(known, token)
             _add_log_odds(known, context.language_log_odds[label], sums)
         else:
             size = _oov_token(buf, words, i, unseen, context.rare, lowercaser, token)
             if token.shape_evidence == UNSEEN:
                 label = _proxy(lowercaser, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
-                    _known_token(context.words[label], token)
+                    known_token(context.words[label], token)
                 else:
                     label = u32(0)
             elif has_case(token.shape_evidence):

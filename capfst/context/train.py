@@ -18,13 +18,13 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
 from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
-from capfst.context.context_model import Context, context_of
+from capfst.context.context_model import Context, context_of, word_records
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables, learn
 from capfst.context.learn_network import Learned
 from capfst.context.listed import with_lists
-from capfst.context.network import N_ENDINGS, N_INPUTS, ending_embeddings
+from capfst.context.network import N_ENDINGS, N_INPUTS
 from capfst.corpus.labels import LabeledCorpus, names
 from capfst.corpus.vocabulary import Vocabulary
 from capfst.exceptions import OptionError
@@ -126,7 +126,7 @@ def fit(
     of_languages = count_by_language(lexicon, counts, learned)
     lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
     if known is None:
-        lexicon = _with_embeddings(lexicon, totals)
+        _give_embeddings(lexicon, totals)
     tables = Tables.of(rows)
     n_embeddings = _embeddings(len(totals)) if size >= LEAST_FOR_NETWORK else 0
     network = Learned.of(n_embeddings, lexicon.n_domains)
@@ -167,20 +167,22 @@ def _lexicon(
     """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
     of each word. shape_of: as for `fit`."""
     shapes = lx.label_shapes(symbols, starts)
-    ranks = np.zeros(len(totals), np.uint8)
-    most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
-    ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     class_of = label_classes(sample.smaller(learned.sources, CLASSED), len(symbols))
-    classes = word_classes(class_of, word_of, lower, occurrences)
     hashes = lx.hash_words(symbols, starts)
-    embeddings = ending_embeddings(hashes[:, lx.SUFFIX + 1])
+    words = word_records(hashes)
+    words["lower_class"], words["cased_class"] = word_classes(class_of, word_of, lower, occurrences).T
+    most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
+    words["frequency_rank"][most_frequent] = np.arange(1, len(most_frequent) + 1)
     marks = lx.NO_MARKS
     if shape_of is None:
         shape_of, marks = shapes, lx.word_marks(symbols, starts)
-    log_odds = find_domains(learned.sources, learned.languages, word_of, totals, ~lower[starts[:-1]], max_domains)
+    log_odds, of_languages = find_domains(
+        learned.sources, learned.languages, word_of, totals, ~lower[starts[:-1]], max_domains
+    )
+    words["domain_log_odds"][:, : log_odds.shape[1]] = log_odds
     none = np.zeros((0, N_SHAPES), np.int64)
-    return lx.Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, marks=marks)
+    return lx.Lexicon(word_of, shape_of, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
 
 
 def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learned: Sample) -> npt.NDArray[np.int32]:
@@ -196,17 +198,15 @@ def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learne
     return of_languages
 
 
-def _with_embeddings(lexicon: lx.Lexicon, totals: npt.NDArray[np.float64]) -> lx.Lexicon:
-    """Return the lexicon with embeddings of their own for the most frequent words: relative to the square root of the
-    text in a language, so that one with little text has its share. totals: the occurrences of each word."""
+def _give_embeddings(lexicon: lx.Lexicon, totals: npt.NDArray[np.float64]) -> None:
+    """Give the most frequent words embeddings of their own: relative to the square root of the text in a language, so
+    that one with little text has its share. totals: the occurrences of each word."""
     frequency = totals / max(1, totals.sum()) ** 0.5
     for counts in lexicon.language_counts:
         of_language = counts.sum(1)
         frequency = np.maximum(frequency, of_language / max(1, of_language.sum()) ** 0.5)
     frequent = np.argsort(-frequency, kind="stable")[: _embeddings(len(totals)) - N_ENDINGS - 1]
-    embeddings = lexicon.embeddings.copy()
-    embeddings[frequent] = N_ENDINGS + 1 + np.arange(len(frequent))
-    return lexicon._replace(embeddings=embeddings)
+    lexicon.words["embedding"][frequent] = N_ENDINGS + 1 + np.arange(len(frequent))
 
 
 def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network: Learned, show: Progress) -> None:

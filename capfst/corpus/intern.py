@@ -8,6 +8,7 @@ periods (`J.`, `U.S.`). vocabulary.py decides on both, when it has the counts of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,15 +31,24 @@ _ID = np.uint64(0xFFFFFFFF)
 _SEED = 0
 
 
-class _Table(NamedTuple):
+class WordTable(NamedTuple):
     """A hash table of words with open addressing; string k of `words` has the id k + 1."""
 
     slots: U64Array  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
-    words: Strings  # with capacity for more words
+    words: Strings  # maybe with capacity for more words
+
+    @classmethod
+    def of(cls, words: Iterable[bytes]) -> WordTable:
+        """Return the table of these words, which are distinct."""
+        strings = Strings.of(words)
+        n = len(strings.offsets) - 1
+        table = cls(np.zeros(1 << (2 * n + 2).bit_length(), np.uint64), strings)
+        _rehash(table, n)
+        return table
 
 
 @inner
-def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
+def _find_slot(table: WordTable, word: U8Array, length: i64) -> tuple[u64, u64]:
     """Return the slot of word[:length], or the free slot for it; and the upper half of its hash."""
     slots, words = table
     mask = u64(slots.size - 1)
@@ -63,8 +73,14 @@ def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
         i = (i + u64(1)) & mask
 
 
+@inner
+def id_of(table: WordTable, word: U8Array, length: i64) -> i64:
+    """Return the id of word[:length]; 0 if the table lacks it."""
+    return i64(table.slots[_find_slot(table, word, length)[0]] & _ID)
+
+
 @kernel
-def _rehash(table: _Table, n: i64) -> None:
+def _rehash(table: WordTable, n: i64) -> None:
     """Fill the empty slots of a table with its first n words."""
     slots, words = table
     for k in range(n):
@@ -94,7 +110,7 @@ def _intern(
     first: i64,
     last: i64,
     as_written: bool,
-    table: _Table,
+    table: WordTable,
     n: i64,
     counts: I64Matrix,
     scratch: U8Array,
@@ -163,7 +179,7 @@ class Interner:
         self.size = 0  # number of words
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
-        self._table = _Table(np.zeros(1 << 16, np.uint64), words)
+        self._table = WordTable(np.zeros(1 << 16, np.uint64), words)
         self._tokens: tok.TokensAndKeys | None = None  # buffers for the tokens of a block
 
     def __getstate__(self) -> dict[str, Any]:
@@ -231,6 +247,6 @@ class Interner:
         if offsets[n] + longest > data.size:
             data = np.resize(data, 2 * data.size + longest)
         full = 2 * (n + 1) > slots.size
-        self._table = _Table(np.zeros(2 * slots.size, np.uint64) if full else slots, Strings(data, offsets))
+        self._table = WordTable(np.zeros(2 * slots.size, np.uint64) if full else slots, Strings(data, offsets))
         if full:
             _rehash(self._table, n)

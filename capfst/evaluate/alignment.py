@@ -22,7 +22,7 @@ from capfst.evaluate.edit_distance import code_points, column_of, least_cost
 from capfst.exceptions import CorpusError, quantity
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, I64Matrix, U8Array, U32Array
-from capfst.text.unicode import CLASS, DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_CASED, IS_UPPER, LETTER
+from capfst.text.unicode import DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_UPPER
 
 MOST_WORDS = 1 << 18  # per line: a day of speech
 _REMEMBERED = 1 << 20  # words whose lowercase is cached
@@ -79,8 +79,7 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> npt.NDArray[np
 def _without_first(words: list[str]) -> list[str]:
     """Return the words without the first one that has a letter."""
     for i, word in enumerate(words):
-        info = INFO[code_points(word)]
-        if ((info & CLASS == LETTER) | (info & IS_CASED != 0)).any():
+        if compare.has_letter(word):
             return words[:i] + words[i + 1 :]
     return words
 

@@ -152,6 +152,12 @@ def _excerpt(line: str, column: int) -> str:
     return repr("…" * (start > 0) + line[start:end].rstrip("\r\n") + "…" * (end < len(line)))
 
 
+@lru_cache(1 << 16)
+def has_letter(token: str) -> bool:
+    """Return whether a token has a letter, so that `skip_first` leaves it out if it is the first."""
+    return any(uni.INFO[ord(c)] & uni.CLASS == uni.LETTER or uni.INFO[ord(c)] & uni.IS_CASED for c in token)
+
+
 @inner
 def _is_space(code: u32, info: U8Array) -> bool:
     return info[code] & uni.CLASS == uni.SPACE

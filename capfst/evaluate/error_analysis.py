@@ -30,13 +30,23 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_with
-from capfst.evaluate.compare import CORRECT, NAMES, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare, refuse_text
+from capfst.evaluate.compare import (
+    CORRECT,
+    NAMES,
+    SHAPE_NAMES,
+    TOKENS,
+    UNKNOWN,
+    LineCounts,
+    compare,
+    has_letter,
+    refuse_text,
+)
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
 from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
-from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER
 from capfst.text.utf8 import decoded, encoded
 
 if TYPE_CHECKING:
@@ -219,7 +229,7 @@ def _add_lines(
 ) -> None:
     """Add a batch of lines to the analysis; only lines with an error are compared token by token."""
     lines = list(map(str.split, ref_lines))
-    first = [next((k for k, token in enumerate(line) if _has_letter(token)), -1) for line in lines]
+    first = [next((k for k, token in enumerate(line) if has_letter(token)), -1) for line in lines]
     analysis.lines += len(counts)
     _count_tokens(analysis, lines, first, kinds)
     correct = counts[:, CORRECT:UNKNOWN]
@@ -283,12 +293,6 @@ def shape(token: str) -> int:
     flags = [flag for flag in map(INFO.__getitem__, map(ord, token)) if flag & IS_CASED]
     upper = [flag & IS_UPPER != 0 for flag in flags]
     return int(shape_with.py_func(len(upper), sum(upper), upper[:1] == [True]))
-
-
-@lru_cache(1 << 16)
-def _has_letter(token: str) -> bool:
-    """Return whether the token has a letter, as in `compare`."""
-    return any(INFO[ord(c)] & CLASS == LETTER or INFO[ord(c)] & IS_CASED for c in token)
 
 
 class _Difference(NamedTuple):

@@ -13,10 +13,10 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ from capfst.fst.write import ARC, STATE
 from capfst.system import verified
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
+
+T = TypeVar("T")
 
 GRAMMAR = "grammar"
 """Name of the part of a model that maps characters as a user's grammar does."""
@@ -130,6 +132,21 @@ class CapFst:
     def parts(self) -> dict[str, Part]:
         """The parts of the trailer, by name."""
         return self.trailer.parts if self.trailer else {}
+
+    def part(self, name: str, version: int, read: Callable[[Part], T], remedy: str) -> T | None:
+        """Return what `read` makes of a part, whose format has this version; None if the model has no such part.
+
+        Raises:
+            ModelError: the part is damaged, or of another version of capfst. remedy: what can be done.
+        """
+        if name not in self.parts:
+            return None
+        try:
+            if self.parts[name].settings.get("format") != version:
+                raise ValueError("it was made by another version of capfst")
+            return read(self.parts[name])
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise ModelError(f"{self.path}: the part `{name}` cannot be used ({error}). {remedy}") from error
 
     @cached
     def checksum(self) -> int:

@@ -29,7 +29,7 @@ from typing import Any
 
 from capfst.exceptions import CapfstError
 from capfst.kernels.function import Kernel
-from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
+from capfst.kernels.library import DIGESTS, FOLDER, own_level, path_of
 
 _HERE = Path(__file__).parent
 _LINKER_OPTIONS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
 import sys
 import threading
 from functools import lru_cache
@@ -18,14 +19,27 @@ from typing import TYPE_CHECKING, Any
 
 from capfst.exceptions import CapfstError
 from capfst.forks import loading
-from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
+from capfst.kernels import _call
 
 if TYPE_CHECKING:
     from capfst.kernels.function import Kernel
 
+FOLDER = Path(__file__).parent / "lib"
+DIGESTS = FOLDER / "digests.json"
 _PACKAGE = FOLDER.parents[1]
 _IS_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").exists()
 _lock = threading.Lock()
+
+
+def own_level() -> str:
+    """Return the level of this machine's processor."""
+    machine = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
+    return f"x86-64-v{_call.level()}" if machine == "x86_64" else machine
+
+
+def path_of(level: str) -> Path:
+    """Return the path of the library of a level, the same on all systems."""
+    return FOLDER / f"{level}.so"
 
 
 def addresses(kernel: Kernel[..., Any]) -> tuple[int, int]:

@@ -7,14 +7,12 @@ its backoff cost (−ln); or its error.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import F64Array, I32Array, U8Array, U32Matrix, f64, i64, u64
-from capfst.system.hashing import hash_bytes
-from capfst.text.strings import Strings
+from capfst.corpus.intern import WordTable, id_of
+from capfst.kernels import kernel, part
+from capfst.kernels.types import F64Array, U8Array, U32Matrix, f64, i64
 
 LN10 = math.log(10)
 BAD_FIELDS, BAD_NUMBER, POSITIVE, UNKNOWN_WORD, TOO_LARGE = 1, 2, 3, 4, 5
@@ -31,20 +29,6 @@ LARGEST = 99.0
 
 _LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)
-
-_SEED = 0
-
-
-class WordIndex(NamedTuple):
-    """Words → their numbers 0..n - 1. Kernels take the whole tuple."""
-
-    words: Strings
-    slots: I32Array  # int32[2^b], a hash table with open addressing: numbers of words, -1 where free
-
-    @classmethod
-    def of(cls, words: list[bytes]) -> WordIndex:
-        strings = Strings.of(words)
-        return cls(strings, _slots(strings))
 
 
 @kernel
@@ -95,42 +79,9 @@ def number(data: U8Array, begin: i64, end: i64) -> f64:
     return sign * mantissa * 10.0**exponent
 
 
-@allocating
-def _slots(words: Strings) -> I32Array:
-    n = len(words.offsets) - 1
-    size = 16
-    while size < 2 * (n + 1):
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    for word in range(n):
-        slot = hash_bytes(words.data, words.offsets[word], words.offsets[word + 1], _SEED) & u64(size - 1)
-        while slots[slot] >= 0:
-            slot = (slot + u64(1)) & u64(size - 1)
-        slots[slot] = word
-    return slots
-
-
-@inner
-def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
-    """Return the number of the word text[begin:end], or -1."""
-    words, slots = index
-    slot = hash_bytes(text, begin, end, _SEED) & u64(len(slots) - 1)
-    while slots[slot] >= 0:
-        word = slots[slot]
-        start = words.offsets[word]
-        if words.offsets[word + 1] - start == end - begin:
-            same = True
-            for i in range(end - begin):
-                same &= text[begin + i] == words.data[start + i]
-            if same:
-                return word
-        slot = (slot + u64(1)) & u64(len(slots) - 1)
-    return -1
-
-
 @kernel
 def parse(
-    text: U8Array, start: i64, index: WordIndex, words: U32Matrix, cost: F64Array, backoff: F64Array
+    text: U8Array, start: i64, index: WordTable, words: U32Matrix, cost: F64Array, backoff: F64Array
 ) -> tuple[i64, i64, i64]:
     """Parse n-gram lines from text[start:] into at most len(words) rows, up to a blank line or one with a backslash.
 
@@ -163,10 +114,10 @@ def parse(
                 cost[row] = -value * LN10
                 backoff[row] = 0.0
             elif field <= order:
-                word = _find(index, text, begin, stop)
-                if word < 0:
+                word = id_of(index, part(text, begin, stop - begin), stop - begin)
+                if word == 0:
                     return start, row, UNKNOWN_WORD
-                words[row, field - 1] = word
+                words[row, field - 1] = word - 1
             elif field == order + 1:
                 value = number(text, begin, stop)
                 if np.isnan(value):

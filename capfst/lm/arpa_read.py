@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from capfst.corpus.intern import WordTable
 from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
@@ -95,7 +96,7 @@ class _Reader:
                 return data[:end].rstrip(b" \t\r")
         return None
 
-    def ngrams(self, order: int, number: int, index: lines.WordIndex) -> NgramTable:
+    def ngrams(self, order: int, number: int, index: WordTable) -> NgramTable:
         """Read the next `number` lines as n-grams of word numbers."""
         parts: list[NgramTable] = []
         while number and self.more():
@@ -136,7 +137,7 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # lowercase first among equally likely forms
     forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
     # The numbers of words here: <s>, </s>, then those of labels 1, 2, …
-    index = lines.WordIndex.of([START, END, *forms])
+    index = WordTable.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]

@@ -10,7 +10,6 @@ In suffix order all n-grams with the same last words are adjacent at every order
 by last words (partition.py), each counted independently of the others.
 """
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.labels import count_labels, pieces
-from capfst.exceptions import CorpusError, OptionError, quantity
+from capfst.exceptions import CorpusError
 from capfst.lm.discount import follow_lmplz
 from capfst.lm.ngram_windows import PARENT, WindowLayout, count_bucket, pack_windows, windows_per_bucket
 from capfst.lm.partition import Partition, partition_tokens
@@ -72,7 +71,6 @@ def count(
     keep_occurrences: keep the occurrences besides the adjusted counts, as cutoffs and entropy pruning require.
 
     Raises:
-        OptionError: invalid cutoffs.
         CorpusError: more than 2^32 n-grams of one order.
     """
     occurrences, first_places = count_labels(labels, words)
@@ -88,11 +86,6 @@ def count(
 
 def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
     given = cutoffs or (0,)
-    if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
-        raise OptionError(
-            f"`cutoffs` is {','.join(map(str, given))}. Use at most {quantity(order, 'number')} in ascending order, the"
-            " first of which is 0, such as 0,0,1. To drop rare words, use `min_count`."
-        )
     return np.array((0, *given, *[given[-1]] * (order - len(given))), np.int64)
 
 

@@ -44,7 +44,7 @@ def histories(states: npt.NDArray[np.void], arcs: npt.NDArray[np.void]) -> Histo
     return Histories(*_histories(states, arcs))
 
 
-def decompile(states: npt.NDArray, arcs: npt.NDArray, start: int) -> list[Level]:
+def decompile(states: npt.NDArray, arcs: npt.NDArray) -> list[Level]:
     """Return the levels of a model of STATE[n] and ARC[m]."""
     length, last, before = histories(states, arcs)
     number = int(states["narcs"][0]) + 1

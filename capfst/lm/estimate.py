@@ -5,7 +5,6 @@ so that the model need not fit in memory; or its levels (`estimate`).
 """
 
 import contextlib
-import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,10 +55,6 @@ class EstimationOptions:
 @contextlib.contextmanager
 def _counted(labels: npt.NDArray, words: int, order: int, options: EstimationOptions) -> Iterator[Estimator]:
     """Check the options, count the n-grams, and yield their estimator."""
-    if not 1 <= order <= MAX_ORDER:
-        raise OptionError(f"`order` is {order}. Use 1 to {MAX_ORDER}.")
-    if options.threshold is not None and math.isnan(options.threshold):
-        raise OptionError("`prune_threshold` is not a number. Use 0 or more.")
     if words >= 2**31 - 1:
         raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:

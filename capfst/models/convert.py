@@ -215,7 +215,7 @@ def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> C
 
 def as_arpa(model: CapFst) -> Arpa:
     """Return the LM of a model as words and levels."""
-    return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs, model.start))
+    return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs))
 
 
 def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:

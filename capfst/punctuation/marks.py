@@ -2,10 +2,15 @@
 
 In: a text and its words. Out: the same text with commas, periods and question marks after some words: those with the
 highest score of each gap, after a bias (train.py). Nothing else changes, and marks that are there stay.
+
+A pause of p seconds after a word adds w ln((p + SOFT) / (USUAL + SOFT)) to the scores, with a weight w for commas and
+another for periods and question marks. scripts/experiments/punctuation.py learns the weights from the words and times
+of recognizers.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from operator import gt
 from typing import Any, NamedTuple
 
@@ -19,7 +24,6 @@ from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
 from capfst.punctuation import network as net
-from capfst.punctuation.pauses import biases, lengths_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
 from capfst.text.given import read
@@ -27,6 +31,9 @@ from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
 """Name of the part of a model."""
+SOFT, USUAL = 0.3, 0.15
+"""In seconds; the usual pause is evidence of nothing."""
+COMMA_WEIGHT, END_WEIGHT = 1.5, 2.5
 _FORMAT = 4
 _MOST = 1e6  # the largest absolute value: no sum overflows
 
@@ -45,24 +52,17 @@ class Punctuation(NamedTuple):
         Raises:
             ModelError: it has none, or it is damaged, or of another version of capfst.
         """
-        part = model.parts.get(PART)
-        if part is None:
+        read = partial(cls._read, n_labels=len(model.symbols))
+        found = model.part(PART, _FORMAT, read, "Train the model again, or leave `restore` out.")
+        if found is None:
             raise ModelError(
                 f"{model.path}: the model restores no punctuation. Train one with `restore='punctuation,case'`, or"
                 " leave `restore` out."
             )
-        try:
-            return cls._read(part, len(model.symbols))
-        except (ValueError, KeyError) as error:
-            raise ModelError(
-                f"{model.path}: its punctuation cannot be used ({error}). Train the model again, or leave `restore`"
-                " out."
-            ) from error
+        return found
 
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Punctuation:
-        if part.settings["format"] != _FORMAT:
-            raise ValueError("another format")
         labels = part.arrays["labels"].view(np.uint32)
         words, endings = (part.arrays[name].view(np.int8).reshape(-1, net.EMBEDDING) for name in ("words", "endings"))
         reals = part.arrays["reals"].view(np.float32)
@@ -106,6 +106,23 @@ class Punctuation(NamedTuple):
 def decided(scores: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
     """Return the mark of each gap, given their scores, float32[words, marks]."""
     return (scores + bias).argmax(1)
+
+
+def lengths_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.float32]:
+    """Return the logarithm of the longest pause in each gap, relative to the usual one; 0 where none is known. ends:
+    int64[words], the byte offset after each word."""
+    gap = np.searchsorted(ends, pauses.ends, "right") - 1  # of the last word before the pause
+    longest = np.full(len(ends), -1.0)
+    np.maximum.at(longest, gap[gap >= 0], pauses.seconds[gap >= 0])
+    longest[longest < 0] = USUAL
+    return np.log((longest + SOFT) / (USUAL + SOFT)).astype(np.float32)
+
+
+def biases(
+    lengths: npt.NDArray[np.float32], comma: float = COMMA_WEIGHT, end: float = END_WEIGHT
+) -> npt.NDArray[np.float32]:
+    """Return what pauses add to the scores of the marks, float32[words, marks]."""
+    return lengths[:, np.newaxis] * np.array([0, comma, end, end], np.float32)
 
 
 class Punctuator:

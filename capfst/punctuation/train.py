@@ -52,7 +52,7 @@ def tempered(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArr
     for number in np.argsort(roots, kind="stable").tolist():  # small sources first, whose labels may be too few
         labels, quota = sources[number], int(most * roots[number] / max(1, rest))
         if quota < labels.size:
-            chosen[number] = select(labels, 0, quota, labels.size, RUN)
+            chosen[number] = select(labels, quota, RUN)
         most, rest = most - min(quota, labels.size), rest - roots[number]
     return chosen
 

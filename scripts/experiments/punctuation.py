@@ -12,7 +12,7 @@ Precision, recall and F1 of commas (with colons and dashes), periods (with `!` a
 * on thirty earnings calls (Earnings-21), a call per line: on the words of the reference and of recognizers, aligned
   with the reference's; there also F1 of case by the bundled model, with the reference's marks, and with restored ones.
 
-Recognizers that give times add rows with pauses. The weights of pauses (capfst/punctuation/pauses.py) are those with
+Recognizers that give times add rows with pauses. The weights of pauses (capfst/punctuation/marks.py) are those with
 the highest F1 on every other call of theirs; the rows are of the other calls.
 
 Words per second are per second of processor time, on one core.
@@ -36,8 +36,7 @@ from helpers.markdown import show, table
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.io.running_text import RunningText, Span, SpokenText
-from capfst.punctuation.marks import Punctuation, decided
-from capfst.punctuation.pauses import biases, lengths_of
+from capfst.punctuation.marks import Punctuation, biases, decided, lengths_of
 from capfst.punctuation.train import f1
 from capfst.recaser import Recaser
 

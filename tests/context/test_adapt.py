@@ -11,8 +11,8 @@ import capfst
 from capfst.casing.shapes import N_SHAPES
 from capfst.context import adapt
 from capfst.context.adapt import adapted, counts_of, with_counts
-from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
-from capfst.context.lexicon import BEGIN, NO_CASE, UNSEEN
+from capfst.context.context_model import LEAST_PENALTY, Context
+from capfst.context.lexicon import BEGIN, NO_CASE, UNSEEN, WORD_RECORD
 from capfst.context.sample import sample
 from capfst.context.train import Sample
 from capfst.corpus.labels import LabeledCorpus

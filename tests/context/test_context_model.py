@@ -15,7 +15,7 @@ from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
-from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of
+from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of, word_records
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED, Learned
@@ -42,10 +42,11 @@ def lexicon() -> Lexicon:
     shape_of = shapes(MODEL.symbols)
     classes = word_classes(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
     hashes = hash_words(MODEL.symbols, STARTS)
-    return Lexicon(
-        word_of, shape_of, hashes, RANKS, classes, EMBEDDINGS, COUNTS, LOG_ODDS, LOG_ODDS[:, :0],
-        marks=word_marks(MODEL.symbols, STARTS),
-    )  # fmt: skip
+    words = word_records(hashes)
+    words["frequency_rank"], words["embedding"], words["domain_log_odds"][:, :2] = RANKS, EMBEDDINGS, LOG_ODDS
+    words["lower_class"], words["cased_class"] = classes.T
+    marks = word_marks(MODEL.symbols, STARTS)
+    return Lexicon(word_of, shape_of, hashes, words, 2, COUNTS, LOG_ODDS[:, :0], marks=marks)
 
 
 def learned(seed: int) -> Tables:
@@ -89,7 +90,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert (record["word_hash"], record["suffix2_hash"]) == (hashes[0], hashes[7])
         assert record["embedding"] == EMBEDDINGS[number]
         assert (record["shape_evidence"], record["frequency_rank"]) == (shape_evidence(counts.tolist()), RANKS[number])
-        assert [record["lower_class"], record["cased_class"]] == known.classes[number].tolist()
+        assert record[["lower_class", "cased_class"]] == known.words[number][["lower_class", "cased_class"]]
         assert record["unseen_penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
         assert record["scores"].tolist() == built().words["scores"][label].tolist()
         assert record["one_letter"] == (WORDS[label - 1] in ("a", "é"))
@@ -174,35 +175,35 @@ def with_languages(number: float) -> Callable[[Part], Part]:
         (settings({"format": 0}), "another version"),
         (settings({"format": None}), "another version"),
         (settings({"gaps": None}), "another version"),
-        (settings({"scales": None}), "damaged"),
-        (settings({"scales": []}), "damaged"),
-        (settings({"scales": 3}), "damaged"),
-        (settings({"scales": [1]}), "damaged"),
-        (settings({"scales": [1, 2, 3, 4]}), "damaged"),
-        (settings({"scales": ["a", "b", "c"]}), "damaged"),
-        (settings({"scales": {"a": 1}}), "damaged"),
+        (settings({"scales": None}), "cannot be used"),
+        (settings({"scales": []}), "cannot be used"),
+        (settings({"scales": 3}), "cannot be used"),
+        (settings({"scales": [1]}), "cannot be used"),
+        (settings({"scales": [1, 2, 3, 4]}), "cannot be used"),
+        (settings({"scales": ["a", "b", "c"]}), "cannot be used"),
+        (settings({"scales": {"a": 1}}), "cannot be used"),
         (settings({"scales": [1, 0, 1]}), "invalid scales"),
         (settings({"scales": [-1, 1, 1]}), "invalid scales"),
         (settings({"scales": [1, 1, float("inf")]}), "invalid scales"),
         (settings({"scales": [float("nan"), 1, 1]}), "invalid scales"),
-        (settings({"domains": None}), "damaged"),
-        (settings({"domains": "many"}), "damaged"),
+        (settings({"domains": None}), "cannot be used"),
+        (settings({"domains": "many"}), "cannot be used"),
         (settings({"domains": 0}), "number of domains"),
         (settings({"domains": MAX_DOMAINS + 1}), "number of domains"),
-        (with_languages(0), "damaged"),
-        (with_languages(1 / 2), "damaged"),
+        (with_languages(0), "cannot be used"),
+        (with_languages(1 / 2), "cannot be used"),
         (with_languages(3), "number of domains"),
         (with_languages(MAX_LANGUAGES + 1), "too many languages"),
-        *((without(name), "damaged") for name in ("words", "shapes", "stage1", "stage2", "first_look")),
+        *((without(name), "cannot be used") for name in ("words", "shapes", "stage1", "stage2", "first_look")),
         *(
-            (array(name, lambda a, size=size: np.resize(a, max(0, len(a) + size))), "damaged")  # type: ignore[misc]
+            (array(name, lambda a, size=size: np.resize(a, max(0, len(a) + size))), "cannot be used")  # type: ignore[misc]
             for name in ("words", "shapes", "stage1", "stage2", "first_look")
             for size in (-1000, -8, -1, 1, 8, 1000)
         ),
         (array("stage1", lambda a: a[:0]), "power of 2"),
         (array("shapes", lambda a: a | 8), "shape code"),
-        *((without(f"network_{name}"), "damaged") for name in Layers._fields),
-        *((array(f"network_{name}", lambda a: a[:-1]), "damaged") for name in ("embeddings", *Layers._fields)),
+        *((without(f"network_{name}"), "cannot be used") for name in Layers._fields),
+        *((array(f"network_{name}", lambda a: a[:-1]), "cannot be used") for name in ("embeddings", *Layers._fields)),
         *((array(f"network_{name}", lambda a: a | 0xFF), "weights of the network") for name in Layers._fields),
         (array("network_embeddings", lambda a: a[:-N_INPUTS]), "weights of the network"),
     ],

@@ -179,15 +179,15 @@ def test_languages_have_domains_of_their_own(monkeypatch: pytest.MonkeyPatch) ->
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=len(word_of) - 1) for labels in sources)
     capitalized = np.zeros(len(totals), np.bool_)
     arguments = sources, np.array([0, 0, 0, 1]), word_of, totals.astype(float), capitalized
-    assert find_domains(*arguments).domains.shape == (len(totals), 1)
+    assert find_domains(*arguments)[0].shape == (len(totals), 1)
     monkeypatch.setattr(module, "LEAST_WORDS", 30_000)
-    found = find_domains(*arguments)
-    assert found.domains.shape == found.languages.shape == (len(totals), 2)
-    own = np.array([own_language(row) for row in found.languages])
+    of_domains, of_languages = find_domains(*arguments)
+    assert of_domains.shape == of_languages.shape == (len(totals), 2)
+    own = np.array([own_language(row) for row in of_languages])
     assert set(own) == {0, 1}
-    assert (found.domains[own == 1, 0] == found.domains[own == 1, 1]).all()
+    assert (of_domains[own == 1, 0] == of_domains[own == 1, 1]).all()
     for labels, language, domain in zip(sources, [0, 0, 0, 1], [0, 1, 0, 0], strict=True):
         words = word_of[labels[labels > 0]]
-        assert likeliest_domain(found.languages[words].sum(0, dtype=np.int64)) == language
-        votes = found.domains[words[own[words] == language]].sum(0, dtype=np.int64)
+        assert likeliest_domain(of_languages[words].sum(0, dtype=np.int64)) == language
+        votes = of_domains[words[own[words] == language]].sum(0, dtype=np.int64)
         assert likeliest_domain(votes) == domain

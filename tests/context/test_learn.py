@@ -13,6 +13,7 @@ from support.plain_network import PlainLearner
 
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn, learn_network
+from capfst.context.context_model import word_records
 from capfst.context.learn import Tables, softmax
 from capfst.context.learn_network import Learned
 from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
@@ -45,7 +46,10 @@ def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """Return the lexicon with the counts of a corpus."""
     counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
     hashes = hash_words(SYMBOLS, STARTS)
-    return Lexicon(WORD_OF, SHAPE_OF, hashes, RANKS, CLASSES, EMBEDDINGS, counts, LOG_ODDS, LOG_ODDS[:, :0])
+    words = word_records(hashes)
+    words["frequency_rank"], words["embedding"], words["domain_log_odds"][:, :2] = RANKS, EMBEDDINGS, LOG_ODDS
+    words["lower_class"], words["cased_class"] = CLASSES.T
+    return Lexicon(WORD_OF, SHAPE_OF, hashes, words, 2, counts, LOG_ODDS[:, :0])
 
 
 @settings(deadline=None)

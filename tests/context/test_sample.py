@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.context.sample import enclosed, quotas, sample, select, slices, smaller
+from capfst.context.sample import _select, enclosed, quotas, sample, select, slices, smaller
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
@@ -63,7 +63,7 @@ def test_quotas_are_all_or_as_many_as_of_any_other(sizes: list[int], most: int) 
 def test_selected_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int], share: float) -> None:
     labels = labels_of(lengths)
     quota = int(len(labels) * share)
-    found = split(select(labels, 0, quota, len(labels)))
+    found = split(select(labels, quota))
     every = split(labels)
     numbers = [every.index(sentence) for sentence in found if len(sentence) > 1]
     assert numbers == sorted(numbers)
@@ -71,9 +71,8 @@ def test_selected_sentences_are_whole_in_order_and_evenly_spread(lengths: list[i
     if share == 1:
         assert found == every
     # The number of selected sentences is proportional in each run of sentences, to within one.
-    for n in range(len(every) + 1):
-        part = split(select(labels_of(lengths[:n]), 0, quota, len(labels)))
-        assert abs(len(part) - n * quota / max(1, len(labels))) <= 1
+    for n in range(len(every) + 1 if all(lengths) else 0):
+        assert abs(sum(number < n for number in numbers) - n * quota / max(1, len(labels))) <= 1
 
 
 @settings(deadline=None)
@@ -81,33 +80,24 @@ def test_selected_sentences_are_whole_in_order_and_evenly_spread(lengths: list[i
 def test_sentences_of_one_length_make_up_the_quota(length: int, number: int, share: float) -> None:
     labels = labels_of([length] * number)
     quota = int(len(labels) * share)
-    assert abs(len(select(labels, 0, quota, len(labels))) - quota) <= length + 1
+    assert abs(len(select(labels, quota)) - quota) <= length + 1
 
 
 @settings(deadline=None)
-@given(
-    lengths=sentences, share=st.floats(0, 1), cuts=st.lists(st.integers(0, 40), max_size=4), piece=st.integers(1, 50)
-)
-def test_parts_of_a_source_are_selected_from_as_the_whole(
-    lengths: list[int], share: float, cuts: list[int], piece: int
-) -> None:
-    """As on Spark; and for any pieces in which a file is read."""
+@given(lengths=sentences, share=st.floats(0, 1), piece=st.integers(1, 50))
+def test_the_pieces_in_which_a_file_is_read_do_not_matter(lengths: list[int], share: float, piece: int) -> None:
     labels = labels_of(lengths)
     quota = int(len(labels) * share)
-    whole = select(labels, 0, quota, len(labels)).tolist()
-    ends = [0, *np.flatnonzero(labels == 0) + 1]
-    bounds = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
-    parts = [select(labels[ends[a] : ends[b]], a, quota, len(labels)) for a, b in pairwise(bounds)]
-    assert np.concatenate(parts).tolist() == whole
+    whole = select(labels, quota).tolist()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walks, "_CHUNK", piece)
-        assert select(labels, 0, quota, len(labels)).tolist() == whole
+        assert select(labels, quota).tolist() == whole
 
 
 def test_large_numbers_do_not_wrap() -> None:
     """In sources of 10⁹ labels, the last sentences are as likely to be selected as the first ones."""
     labels = labels_of([0] * 1000)
-    assert len(select(labels, 10**8, 8 * 10**6, 10**9)) == 8
+    assert _select(labels, 10**8, 8 * 10**6, 10**9, 1, np.empty_like(labels))[0] == 8
 
 
 @settings(deadline=None)
@@ -118,7 +108,7 @@ def test_samples_are_of_each_source(sources: list[list[int]], most: int) -> None
     found = sample(np.concatenate(parts), ends, most)
     quota = quotas(np.diff([0, *ends]), most)
     for part, taken, n in zip(parts, found, quota, strict=True):
-        assert taken.tolist() == select(part, 0, n, len(part)).tolist()
+        assert taken.tolist() == select(part, n).tolist()
         if most >= ends[-1]:
             assert taken.tolist() == part.tolist()
 

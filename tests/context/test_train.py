@@ -177,7 +177,7 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
 
     lexicon, _ = fit(*arguments, None, show, ContextOptions())
     assert sum(done) == sum(totals) == len(labels)
-    assert lexicon.domain_log_odds.shape == (3, 1)
+    assert (len(lexicon.words), lexicon.domains) == (3, 1)
     assert lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [1, 1, 0, 0], [3, 0, 0, 0]]
     with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*`context=False`"):
         fit(*arguments, 1 << 20, silent, ContextOptions())

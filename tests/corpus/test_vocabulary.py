@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.corpus.intern import Interner, _find_slot, _Table
+from capfst.corpus.intern import Interner, WordTable, _find_slot
 from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
     RESERVED,
@@ -205,7 +205,7 @@ def test_equal_hashes():
     """Words with the same hash bits have different slots."""
     words = [np.frombuffer(word, np.uint8) for word in (b"abc", b"xyz")]
     slots = np.zeros(4, np.uint64)
-    table = _Table(slots, Strings(np.concatenate(words), np.array([0, 3, 6])))
+    table = WordTable(slots, Strings(np.concatenate(words), np.array([0, 3, 6])))
     first, _ = _find_slot(table, words[0], 3)
     _, tag = _find_slot(table, words[1], 3)
     slots[:] = int(tag) << 32 | 1  # all slots have the first word with the second one's hash

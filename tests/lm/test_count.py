@@ -115,13 +115,7 @@ def test_no_sentence() -> None:
 @pytest.mark.parametrize(
     ("words", "order", "options", "message"),
     [
-        (3, 0, {}, "`order` is 0"),
-        (3, 6, {}, "`order` is 6"),
-        (3, 3, {"threshold": float("nan")}, "`prune_threshold`"),
         (2**31, 3, {}, "2,147,483,648 .*`min_count`"),
-        (3, 3, {"cutoffs": (1, 1)}, "`cutoffs` is 1,1"),
-        (3, 3, {"cutoffs": (0, 2, 1)}, "`cutoffs` is 0,2,1"),
-        (3, 2, {"cutoffs": (0, 0, 1)}, "`cutoffs` is 0,0,1.* at most 2"),
         (3, 3, {"max_ngrams": 3}, "`max_ngrams` is 3, .* 3 words"),
         (3, 3, {"memory": 1 << 20}, r"`memory` leaves 1 MiB .*, but 3 words and 3 tokens .* \d+ MiB"),
     ],

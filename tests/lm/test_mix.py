@@ -87,7 +87,7 @@ def test_tune_ignores_tokens_that_are_oov_in_all_models() -> None:
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_decompile(corpus: list[list[str]], order: int, limit: int | None) -> None:
     model = build(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
-    states, arcs, start = compile_levels(decompile(model.states, model.arcs, model.start))
+    states, arcs, start = compile_levels(decompile(model.states, model.arcs))
     assert start == model.start
     assert states.tobytes() == model.states.tobytes()
     assert arcs.tobytes() == model.arcs.tobytes()

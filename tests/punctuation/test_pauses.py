@@ -16,7 +16,7 @@ from support.plain_punctuation import sentences
 
 import capfst
 from capfst.io.running_text import Pauses, RunningText, Span, SpokenText
-from capfst.punctuation.pauses import biases, lengths_of
+from capfst.punctuation.marks import biases, lengths_of
 from capfst.recaser import Recaser
 
 
