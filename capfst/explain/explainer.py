@@ -17,7 +17,7 @@ import numpy as np
 
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
-from capfst.casing.types import LabelPath, Words
+from capfst.casing.types import KEEPS_FIRST, LabelPath, Words
 from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
@@ -88,7 +88,7 @@ class _Explainer:
         own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
         self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
         passes = None
-        if pipeline.options.sentence_case:
+        if pipeline.options.sentence_case or np.any(costs.keeps_capital == np.uint8(KEEPS_FIRST)):
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.command_line import CAPFST, TIMEOUT
 
-from capfst.kernels import _call, build, levels, library
+from capfst.kernels import _call, build, library
 
 ROOT = Path(__file__).parents[2]
 TEXT = """\
@@ -18,7 +18,7 @@ us senator o'neill bought an iphone in new york, and mcdonald's sold it to dr. s
 IN PARIS, FRANCE, THE E.U. MET ON MONDAY. ıstanbul'da straße ǆungla
 """
 
-pytestmark = pytest.mark.skipif(not (levels.FOLDER / levels.DIGESTS).exists(), reason="kernels are not built")
+pytestmark = pytest.mark.skipif(not (library.FOLDER / library.DIGESTS).exists(), reason="kernels are not built")
 
 
 def run(*command: str, kernels: str = "", code: int = 0) -> subprocess.CompletedProcess:
@@ -34,9 +34,9 @@ def run(*command: str, kernels: str = "", code: int = 0) -> subprocess.Completed
 def test_libraries_and_kernels_that_are_compiled_when_called_give_the_same() -> None:
     expected = run(*CAPFST, "recase", "--nbest", "3").stdout
     assert "New York" in expected
-    own = levels.own_level()
+    own = library.own_level()
     for name in "jit", own, own.replace("v3", "v2"):
-        if name == "jit" or levels.path_of(name).exists():
+        if name == "jit" or library.path_of(name).exists():
             assert run(*CAPFST, "recase", "--nbest", "3", kernels=name).stdout == expected
 
 
@@ -62,8 +62,8 @@ def test_libraries_that_are_damaged_or_missing(tmp_path: Path) -> None:
         return run(sys.executable, "-c", program, code=1).stderr.splitlines()[-1]
 
     assert "CapfstError: there are no kernels for " in error()
-    shutil.copytree(levels.FOLDER, package / "kernels" / "lib")
-    damaged = package / "kernels" / "lib" / levels.path_of(levels.own_level()).name
+    shutil.copytree(library.FOLDER, package / "kernels" / "lib")
+    damaged = package / "kernels" / "lib" / library.path_of(library.own_level()).name
     damaged.write_bytes(bytes(1000))
     assert "CapfstError: the compiled kernels cannot be loaded: " in error()
     (package / "kernels" / Path(_call.__file__).name).unlink()
@@ -98,7 +98,7 @@ def test_a_kernel_that_is_edited_is_compiled_and_kept(tmp_path: Path) -> None:
 def test_every_kernel_that_python_calls_is_there_and_checks_its_arguments() -> None:
     kernels = [kernel for module in build.modules() for kernel in build.kernels_of(module)]
     assert len(kernels) > 100
-    functions = ctypes.CDLL(str(levels.path_of(levels.own_level())))
+    functions = ctypes.CDLL(str(library.path_of(library.own_level())))
     for kernel in kernels:
         address = ctypes.cast(functions[kernel.symbol], ctypes.c_void_p).value
         if not os.environ.get("CAPFST_KERNELS"):
