@@ -13,7 +13,7 @@ the best alignment (Ukkonen 1985). rapidfuzz does not prefer some alignments wit
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import allocating, inner
+from capfst.kernels import inner, inner_allocating
 from capfst.kernels.types import U32Array, i64
 
 # A cost is edits · 2^38 + substitutions · 2^19 + a column, so that comparing costs compares edits, then substitutions.
@@ -75,7 +75,7 @@ def column_of(cost: i64) -> i64:
     return cost % _SUBSTITUTION
 
 
-@allocating
+@inner_allocating
 def band_cost(ref: U32Array, hyp: U32Array, middle: i64, margin: i64) -> i64:
     """Return the `least_cost` of alignments within `margin` of the diagonals between the first and the last cell.
 

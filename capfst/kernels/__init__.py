@@ -1,8 +1,8 @@
 """Kernels: functions over arrays and numbers, written in Python and run as machine code.
 
 numba compiles them when capfst is built (build.py); calling them needs no numba. Their annotations are their types
-(types.py). A function becomes a kernel by one of the decorators `kernel`, `allocating`, `inner` and `inlined`, and
-optionally `outlined` (function.py). Kernels may call the operations of memory.py.
+(types.py). A function becomes a kernel by one of the decorators `kernel`, `allocating`, `inner`, `inner_allocating` and
+`inlined`, and optionally `outlined` (function.py). Kernels may call the operations of memory.py.
 
 An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit` compiles each kernel at its first call.
 """
@@ -27,10 +27,10 @@ from capfst.kernels.memory import (
 )
 
 try:
-    from capfst.kernels.function import Kernel, allocating, inlined, inner, kernel, outlined
+    from capfst.kernels.function import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
 except ImportError as error:
     raise CapfstError(f"capfst is not built ({error}). Run `make kernels` in a checkout, or `pip install .`") from error
 
-__all__ = ["Kernel", "allocating", "inlined", "inner", "kernel", "outlined"]
+__all__ = ["Kernel", "allocating", "inlined", "inner", "inner_allocating", "kernel", "outlined"]
 __all__ += ["add_rows", "add_wide", "copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals"]
 __all__ += ["multiply_shorts", "multiply_tile", "part", "prefetch", "put_eight", "read_gates", "round_tile", "widen"]

@@ -117,6 +117,11 @@ def inner(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, is_entry=False)
 
 
+def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that only kernels call, and that creates arrays."""
+    return Kernel(function, is_entry=False, allocates=True)
+
+
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     """Make a kernel that is copied into the kernels that call it: for small ones that take large tuples."""
     return Kernel(function, is_entry=False, is_inlined=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import capfst
 
-DECORATORS = {"kernel", "allocating", "inner", "inlined", "outlined"}
+DECORATORS = {"kernel", "allocating", "inner", "inner_allocating", "inlined", "outlined"}
 
 
 def negative_indices(source: str) -> list[int]:
@@ -28,7 +28,7 @@ def negative_indices(source: str) -> list[int]:
 
 def test_negative_indices_are_found() -> None:
     assert negative_indices("@kernel\ndef f(a):\n    return a[-1]") == [3]
-    assert negative_indices("@allocating\ndef f(a):\n    a[0, -1] = 0") == [3]
+    assert negative_indices("@inner_allocating\ndef f(a):\n    a[0, -1] = 0") == [3]
     assert negative_indices("def f(a):\n    return a[-1]\n@kernel\ndef g(a):\n    return a[: -1]") == []
 
 
