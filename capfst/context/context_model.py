@@ -19,7 +19,7 @@ from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
-from capfst.fst.read import CapFst
+from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
@@ -77,7 +77,7 @@ class Context(NamedTuple):
 
         def read(part: Part) -> Context:
             if name == PART and not part.settings.get("gaps"):
-                raise ValueError("it was made by another version of capfst")
+                raise OtherVersionError
             return cls._read(part, len(model.symbols))
 
         return model.part(name, _FORMAT, read, "Train the model again, or use it with `context=False`.")

@@ -35,6 +35,11 @@ from capfst.text.restoring import of_name
 
 T = TypeVar("T")
 
+
+class OtherVersionError(ValueError):
+    """A part of a model that another version of capfst has made."""
+
+
 GRAMMAR = "grammar"
 """Name of the part of a model that maps characters as a user's grammar does."""
 
@@ -143,10 +148,11 @@ class CapFst:
             return None
         try:
             if self.parts[name].settings.get("format") != version:
-                raise ValueError("it was made by another version of capfst")
+                raise OtherVersionError
             return read(self.parts[name])
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise ModelError(f"{self.path}: the part `{name}` cannot be used ({error}). {remedy}") from error
+            why = "made by another version of capfst" if isinstance(error, OtherVersionError) else f"damaged: {error}"
+            raise ModelError(f"{self.path}: the part `{name}` cannot be used ({why}). {remedy}") from error
 
     @cached
     def checksum(self) -> int:
