@@ -353,7 +353,7 @@ def write(
     sentence_case: bool,
     shapes: npt.NDArray[np.uint8] | None = None,
     copies: Copies | None = None,
-    keeps_capital: npt.NDArray[np.uint8] | npt.NDArray[np.bool_] | None = None,
+    keeps_capital: npt.NDArray[np.uint8] | None = None,
     dotted: npt.NDArray[np.bool_] | None = None,
     languages: npt.NDArray[np.uint8] | None = None,
     may_change: npt.NDArray[np.bool_] | None = None,
@@ -398,11 +398,11 @@ def write(
 
 def starts_only(
     buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
     """Return how to `write` for the option `only="starts"`: only the first words of sentences, if they are in lower
     case, and the word I (I'm, I'll), where it is on the path.
 
-    The path, and for each of the n words its shape, whether it gets a capital, and whether it may change at all.
+    The path, and for each of the n words its shape, KEEPS if it gets a capital, and whether it may change at all.
     """
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
     is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
@@ -413,4 +413,4 @@ def starts_only(
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
     labels = np.where(first, words.first_labels, path.labels)
     shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return path._replace(labels=labels), shapes, first, first | (is_i & is_small)
+    return path._replace(labels=labels), shapes, first * np.uint8(KEEPS), first | (is_i & is_small)

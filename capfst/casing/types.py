@@ -74,9 +74,9 @@ class CasingCosts(NamedTuple):
     the cost of the most frequent form itself. +inf excludes a shape. The least of a row is the arc cost of the form."""
     copies: Copies | None = None
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
-    keeps_capital: npt.NDArray[np.uint8] | npt.NDArray[np.bool_] | None = None
-    """[n]: whether the word keeps the capital with which it is written where a sentence may begin: KEEPS, or
-    KEEPS_FIRST, only if the path has a sentence begin there."""
+    keeps_capital: npt.NDArray[np.uint8] | None = None
+    """[n]: KEEPS if the word keeps the capital with which it is written where a sentence may begin, KEEPS_FIRST if it
+    does so only where the path begins a sentence, else 0."""
     dotted: npt.NDArray[np.bool_] | None = None
     """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
     languages: npt.NDArray[np.uint8] | None = None

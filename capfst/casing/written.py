@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
-from capfst.casing.types import LISTED, Found, ListedArray, Words
+from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import count_ones, get_eight, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
@@ -107,7 +107,7 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
         shape = i64(Shape.LOWER.value | HAS_SMALL)
         if buf[start] < _SMALL_A or not is_small(buf, start, end):
             shape = _written_shape(buf, start, end, info)
-        elif _is_suffix(buf, start, end):
+        elif buf[start] == _SMALL_N and _is_suffix(buf, start, end):  # other suffixes do not begin with a letter
             shape = i64(Shape.LOWER.value)
         shapes[i] = shape | MAY_BEGIN if first[i] else shape
 
@@ -214,8 +214,8 @@ def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
 
 
 @kernel
-def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: BoolArray) -> i64:
-    """List the words with a capital that stay as they are; return their number. keeps_capital: initially False."""
+def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: U8Array) -> i64:
+    """List the words with a capital that stay as they are; return their number. keeps_capital: initially 0."""
     n, begin = 0, 0
     while begin < words.starts.size:
         end = begin
@@ -225,7 +225,7 @@ def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: Bo
         for i in range(begin, end if keeps else begin):
             shape = written[i] & SHAPE
             if shape == Shape.CAPITALIZED and written[i] & MAY_BEGIN != 0:
-                keeps_capital[i] = True
+                keeps_capital[i] = KEEPS
             elif shape != Shape.LOWER and shape != Shape.CASELESS:
                 listed[n].word, listed[n].start, listed[n].end = i, words.starts[i], words.ends[i]
                 n += 1
@@ -233,11 +233,11 @@ def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: Bo
     return n
 
 
-def kept(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> tuple[Found, npt.NDArray[np.bool_]]:
+def kept(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> tuple[Found, npt.NDArray[np.uint8]]:
     """Return the words with a capital, which stay as they are, except in lines in capitals and in Title Case; and
-    bool[n], the words whose capital may come from their position: they only keep it."""
+    uint8[n], KEEPS for the words whose capital may come from their position: they only keep it."""
     n = len(words.starts)
-    listed, keeps_capital = sparse(n, LISTED), np.zeros(n, np.bool_)
+    listed, keeps_capital = sparse(n, LISTED), np.zeros(n, np.uint8)
     n_kept = _keep(words, written_shapes(buf, words, pretokenized), listed, keeps_capital)
     return Found(buf, listed[:n_kept], listed[:0]), keeps_capital
 

@@ -48,9 +48,9 @@ has few choices. With an infinite margin, 9 of 226,000 words of English developm
 _AHEAD = 8  # words
 _FEW = 4  # surface forms; few words have more
 _MIXED_ONLY = 1 << Shape.MIXED
-_INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
+_INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
 _IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 

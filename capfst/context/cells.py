@@ -89,7 +89,8 @@ def share_capitals(
     log_p[rows] = np.log(share[:, None] * p + _LEAST)
     log_p[rows, Shape.LOWER] = np.log1p(-share)
     ends_name = (np.append(np.diff(cell), 1) > 0) & ~begins[rows] & (weights[0] > 0.5)
+    legal_forms = _legal_forms()
     for k in np.flatnonzero(ends_name).tolist():
-        if spelled[k] in _legal_forms():
+        if (shape := legal_forms.get(spelled[k])) is not None:
             log_p[rows[k]] = np.log(_LEAST)
-            log_p[rows[k], _legal_forms()[spelled[k]]] = 0
+            log_p[rows[k], shape] = 0

@@ -88,7 +88,8 @@ class _Explainer:
         own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
         self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
         passes = None
-        if pipeline.options.sentence_case or np.any(costs.keeps_capital == np.uint8(KEEPS_FIRST)):
+        keeps = costs.keeps_capital
+        if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
