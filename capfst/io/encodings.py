@@ -145,10 +145,9 @@ def guess(data: bytes) -> str | None:
     """Return the encoding, as Python and iconv call it, that text which is not UTF-8 is probably in: UTF-16 without a
     byte order mark, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it is none of these."""
     head = data[:_PLAIN]
-    half = len(head) // 2
     if head.strip(b"\0\r\n") and b"\0" in head:
-        even, odd = head[::2].count(0), head[1::2].count(0)
-        return "UTF-16LE" if odd > half / 2 > 4 * even else "UTF-16BE" if even > half / 2 > 4 * odd else None
+        even, odd, least = head[::2].count(0), head[1::2].count(0), max(len(head) // 2, 2) / 2  # one NUL shows nothing
+        return "UTF-16LE" if odd > least > 4 * even else "UTF-16BE" if even > least > 4 * odd else None
     high = sum(byte >= 0x80 for byte in head)
     letters = sum(0x61 <= byte | 0x20 <= 0x7A for byte in head)
     if not 0 < high <= letters / 2:
