@@ -21,6 +21,7 @@ _MARKS = {
 }
 """Encodings whose byte order the first bytes determine."""
 _LONGEST_MARK = 4
+_OF_NAMES = "idna", "punycode"  # of host names, not of text
 _PLAIN = 1 << 16  # bytes by which an encoding is guessed
 _runs = re.compile(rb"[\x80-\xff]{2,}").findall
 _NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"
@@ -31,6 +32,8 @@ def checked(encoding: str) -> str:
     try:
         info = codecs.lookup(encoding)
         "".encode(info.name)  # LookupError for encodings of bytes
+        if info.name in _OF_NAMES:
+            raise LookupError
     except (LookupError, ValueError):
         raise OptionError(f"`encoding` is {encoding!r}. Use the name of one, such as latin-1 or utf-16.") from None
     return UTF8 if info.name == "utf-8-sig" else info.name

@@ -133,7 +133,7 @@ def test_bytes_that_are_not_in_the_encoding(encoding, data, problem):
     assert ("\ufffd" in replaced) == (encoding not in ("cp932", "iso2022_jp"))
 
 
-@pytest.mark.parametrize("name", ["latin9x", "rot13", "hex", "", "a\0b"])
+@pytest.mark.parametrize("name", ["latin9x", "rot13", "hex", "", "a\0b", "punycode"])
 def test_unknown_encodings(name):
     with pytest.raises(OptionError, match="`encoding`"):
         checked(name)
