@@ -21,10 +21,10 @@ from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
-from capfst.kernels import allocating, count_ones, inner
-from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
+from capfst.kernels import allocating, count_ones, inner, kernel
+from capfst.kernels.types import F32Matrix, F64Array, I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
 
-from capfst.kernels.types import i64, u32, u64  # isort: skip
+from capfst.kernels.types import f32, f64, i16, i64, u32, u64  # isort: skip
 
 if TYPE_CHECKING:
     from capfst.context.learn import Tables
@@ -192,24 +192,51 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
     """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
     MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
     """
-    weights = table[:, 1:N_SHAPES] - table[:, :1]
-    scale = float(max(weights.max(initial=0), -weights.min(initial=0))) / MAX_WEIGHT or 1.0
-    weights /= scale
-    return np.rint(weights, out=weights).astype(np.int16), scale
+    scale = _largest(table) / MAX_WEIGHT or 1.0
+    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
+    _round(table, np.float32(scale), weights)
+    return weights, scale
+
+
+@kernel
+def _largest(table: F32Matrix) -> f32:
+    """Return the largest absolute difference of a weight and that of LOWER in the same row."""
+    most = f32(0)
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            most = max(most, abs(f32(table[row, k] - table[row, 0])))
+    return most
+
+
+@kernel
+def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
 
 
 def _most_important(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
-    """Return uint32[slots]: of the rows that share a slot, the most important one. The importance of a row is the sum
-    of its absolute weights times the square root of AdaGrad's sum of its squared gradients."""
+    """Return uint32[slots]: of the rows that share a slot, the most important one."""
     n_slots = len(weights) // ROWS_PER_SLOT
-    kept, owners, most = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8), np.zeros(n_slots)
-    for number in range(ROWS_PER_SLOT):
-        these = slice(number * n_slots, (number + 1) * n_slots)
-        rows = weights[these]
-        importance = np.abs(rows).sum(1) * np.sqrt(table[these, N_SHAPES:].sum(1))
-        better = importance > most
-        most[better], kept[better], owners[better] = importance[better], rows[better], number + 1
+    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
+    _keep(weights, table, kept, owners, np.zeros(n_slots))
     return packed(kept, owners)
+
+
+@kernel
+def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
+    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
+    root of AdaGrad's sum of its squared gradients."""
+    for row in range(len(weights)):
+        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
+        for k in range(N_SHAPES - 1):
+            weight += abs(i64(weights[row, k]))
+            squares = f32(squares + table[row, N_SHAPES + 1 + k])
+        importance = f64(weight) * f64(np.sqrt(squares))
+        if importance > most[slot]:
+            most[slot], owners[slot] = importance, 1 + row // len(kept)
+            for k in range(N_SHAPES - 1):
+                kept[slot, k] = weights[row, k]
 
 
 def packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:

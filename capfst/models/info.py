@@ -126,10 +126,15 @@ def render(description: dict[str, Any]) -> str:
 
 def _render_card(card: dict[str, Any]) -> list[str]:
     lists = dict.fromkeys(f"{each['origin']} ({each['license']})" for each in card["lists"])
-    total = sum(source["words"] for source in card["sources"] if "case" in source["use"])
+    read = {
+        source["file"]: source["words"] * source.get("repeat", 1)
+        for source in card["sources"]
+        if "case" in source["use"]
+    }
+    total = sum(read.values())
 
     def share(source: dict[str, Any]) -> str:
-        shares = [f"{100 * source['words'] / total:.1f} % of the words"] if "case" in source["use"] else []
+        shares = [f"{100 * read[source['file']] / total:.1f} % of the words"] if "case" in source["use"] else []
         return ", ".join([*shares, *["punctuation"] * ("marks" in source["use"])])
 
     return [

@@ -5,7 +5,8 @@
     python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
     python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst
 
-The card is capfst/models/NAME.json. The same texts and options give the same bytes. Punctuation is learned by
+The card is capfst/models/NAME.json. A text that it repeats is in this repository, the others in the folder. The same
+texts and options give the same bytes. Punctuation is learned by
 teach_marks.py, which does not give the same bytes twice: `make` takes it from the model that is there, or from another
 one (--marks). `measure` writes the model's figures into the card, and also prints those of other models (--lm).
 """
@@ -13,6 +14,7 @@ one (--marks). `measure` writes the model's figures into the card, and also prin
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -39,7 +41,9 @@ from capfst.system.progress import progress
 from capfst.text.language import rules_for
 from capfst.text.unicode import lower
 
-_DATA = Path(__file__).resolve().parents[1] / "data"
+_ROOT = Path(__file__).resolve().parents[2]
+_DATA = _ROOT / "scripts" / "data"
+_ends = re.compile(r"[.?!…][\"'”’»“)\]]*$").search
 
 FILE = click.Path(path_type=Path)
 QUICK = 500
@@ -52,7 +56,7 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     Raises:
         CorpusError: it is missing, or differs from the one that the card describes.
     """
-    path = folder / source["file"]
+    path = (_ROOT if "repeat" in source else folder) / source["file"]
     try:
         found = path.stat().st_size, sha256(path)
     except OSError as error:
@@ -97,13 +101,14 @@ def make(name: str, folder: Path, marks: Path | None) -> None:
     """Build the bundled model NAME from the texts in FOLDER."""
     card, show = read_card(name), partial(progress, quiet=False)
     model = FOLDER / f"{name}.fst"
-    texts = [
-        of_language(each, path)
-        for each, path in [(each, checked(each, folder)) for each in card["sources"]]
-        if "case" in each["use"]
-    ]
+    sources = [(each, checked(each, folder)) for each in card["sources"]]
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
+        texts = [
+            of_language(each, repeated(path, each["repeat"], Path(written)) if "repeat" in each else path)
+            for each, path in sources
+            if "case" in each["use"]
+        ]
         texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
         lists = [(each, str(write_list(each, folder, Path(written)))) for each in card["lists"]]
         several = "language" in card["sources"][0]  # else a list names it only for its program
@@ -127,6 +132,15 @@ def add_marks(path: Path, marks: Path) -> None:
     model = CapFst.open(path)
     parts = model.parts | {PUNCTUATION: independent_parts(CapFst.open(marks), model.symbols)[PUNCTUATION]}
     write_fst(path, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
+
+
+def repeated(path: Path, times: int, into: Path) -> Path:
+    """Write a text of this repository so many times; lines without a final mark, which `train` would leave out, get a
+    period."""
+    lines = [line if _ends(line) else f"{line}." for line in path.read_text("utf-8").splitlines()]
+    copy = into / path.name
+    copy.write_text("".join([f"{line}\n" for line in lines]) * times, "utf-8")
+    return copy
 
 
 def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
