@@ -194,7 +194,7 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
     """
     scale = _largest(table) / MAX_WEIGHT or 1.0
     weights = np.empty((len(table), N_SHAPES - 1), np.int16)
-    _round(table, np.float32(scale), weights)
+    _round(table, scale, weights)
     return weights, scale
 
 
