@@ -179,7 +179,7 @@ def test_stream() -> None:
     assert run("recase", "--stream", stdin="i live in new york\n").stdout == b"I live in New York\n"
     partial = "i live in new\ri live in new york\rin paris\n"
     assert run("recase", "--stream", "--look-ahead", "1", stdin=partial).stdout == (
-        b"I live in New\rI live in New York\rin Paris\n"
+        b"I live in new\rI live in New York\rin Paris\n"
     )
     assert run("recase", "--stream", "--format", "vosk", stdin='{"text": "new york"}').stdout == b'{"text": "New York"}'
     for arguments in (("x.txt",), ("--document",), ("--nbest", "2"), ("--format", "srt"), ("--markup", "html")):

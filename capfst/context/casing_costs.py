@@ -24,7 +24,7 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
 from capfst.context.cells import share_capitals
-from capfst.context.channel import NOT_USED, Written, is_written_mixed, stays
+from capfst.context.channel import NOT_USED, Written, is_written_in, stays
 from capfst.context.context_model import LEAST_PENALTY, Context
 from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
@@ -47,6 +47,7 @@ has few choices. With an infinite margin, 9 of 226,000 words of English developm
 
 _AHEAD = 8  # words
 _FEW = 4  # surface forms; few words have more
+_UPPER, _MIXED = Shape.UPPER.value, Shape.MIXED.value
 _MIXED_ONLY = 1 << Shape.MIXED
 _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
@@ -181,7 +182,8 @@ def _fill(
     """Fill the arrays of CasingCosts.
 
     include_pruned: keep the costs of all forms, and fill the options, which otherwise have one row. Without it, forms
-    are pruned, except those of words with several spellings, whose costs are still to be added. ranks: of the
+    are pruned, except those of words with several spellings, whose costs are still to be added, and of words written in
+    capitals, which are strong evidence, often against the LM. ranks: of the
     spellings, or empty. forms: the surface forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more
     elements.
     """
@@ -205,8 +207,8 @@ def _fill(
             shape_costs[shape] = f32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
-            prunes = not include_pruned and not has_spellings(n_forms, label, ranks)
-            is_mixed = is_written_mixed(written, i)
+            prunes = not (include_pruned or has_spellings(n_forms, label, ranks) or is_written_in(written, i, _UPPER))
+            is_mixed = is_written_in(written, i, _MIXED)
             if is_mixed or not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)

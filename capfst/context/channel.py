@@ -242,9 +242,9 @@ def add_evidence(written: Written, i: i64, log_p: F32Array) -> None:
 
 
 @inlined
-def is_written_mixed(written: Written, i: i64) -> bool:
-    """Return whether word i is written in mixed case, which is evidence."""
-    return written.shapes.size != 0 and written.shapes[i] & SHAPE == Shape.MIXED and written.rows[i] >= 0
+def is_written_in(written: Written, i: i64, shape: i64) -> bool:
+    """Return whether word i is written in this shape, which is evidence."""
+    return written.shapes.size != 0 and written.shapes[i] & SHAPE == shape and written.rows[i] >= 0
 
 
 @kernel

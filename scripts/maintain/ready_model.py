@@ -5,10 +5,10 @@
     python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
     python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst
 
-The card is capfst/models/NAME.json. A text that it repeats is in this repository, the others in the folder. The same
-texts and options give the same bytes. Punctuation is learned by
-teach_marks.py, which does not give the same bytes twice: `make` takes it from the model that is there, or from another
-one (--marks). `measure` writes the model's figures into the card, and also prints those of other models (--lm).
+The card is capfst/models/NAME.json. Its files are in the folder, or in scripts/data. The same texts and options give
+the same bytes. Punctuation is learned by teach_marks.py, which does not give the same bytes twice: `make` takes it from
+the model that is there, or from another one (--marks). `measure` writes the model's figures into the card, and also
+prints those of other models (--lm).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     Raises:
         CorpusError: it is missing, or differs from the one that the card describes.
     """
-    path = (_ROOT if "repeat" in source else folder) / source["file"]
+    path = (_ROOT if source["file"].startswith("scripts/") else folder) / source["file"]
     try:
         found = path.stat().st_size, sha256(path)
     except OSError as error:
@@ -138,7 +138,7 @@ def repeated(path: Path, times: int, into: Path) -> Path:
     """Write a text of this repository so many times; lines without a final mark, which `train` would leave out, get a
     period."""
     lines = [line if _ends(line) else f"{line}." for line in path.read_text("utf-8").splitlines()]
-    copy = into / path.name
+    copy = into / f"{path.parent.name}.{path.name}"  # a list may have the same name
     copy.write_text("".join([f"{line}\n" for line in lines]) * times, "utf-8")
     return copy
 
@@ -158,8 +158,11 @@ def run(script: str, *arguments: str | Path) -> None:
 
 
 def write_list(each: dict[str, Any], folder: Path, into: Path) -> Path:
-    """Write a list of words that the card describes: as evidence, from a file or packages, or names in context."""
+    """Write a list of words that the card describes: as evidence, from a file or packages, or names in context. Words
+    are a list as they are."""
     kind = each["kind"]
+    if kind == "words":
+        return checked(each, folder)
     if kind == "dictionary":
         run("dictionary_words.py", each["language"], "-o", into / each["file"])
         return checked(each, into)

@@ -23,7 +23,7 @@ from capfst.io.documents import documents as split
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
-EVIDENT, OTHER = "the painter velters lived in rome.", "some velters left."
+EVIDENT, OTHER = "the painter felters lived in rome.", "some felters left."
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_text_is_the_same_as_from_recase(model: Path, recaser: Recaser, tmp_path
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
     expected = recaser(text).encode()
-    assert expected.count(b"Velters") == sum(SIZES[::2])
+    assert expected.count(b"Felters") == sum(SIZES[::2])
     assert batch(model, tmp_path / "a.txt", "--document", jobs=jobs)[0] == expected
     assert gzip.decompress(batch(model, tmp_path / "b.txt.gz", "--document", jobs=jobs)[0]) == expected
     (tmp_path / "c.txt").write_bytes(text.encode() + b"\n\xff\n")

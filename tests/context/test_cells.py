@@ -14,8 +14,8 @@ from capfst.context.cells import share_capitals
 from capfst.context.features import TOKEN
 from capfst.context.lexicon import NO_CASE
 
-PEOPLE = ["Mary Smith", "John Long", "Daisy Baker", "Ann Slaughter", "Miles Davis"]
-WORDS = ["black", "uniform", "due date", "invoice number", "power cable"]
+PEOPLE = ["Mary Smith", "John Long", "Daisy Baker", "Daisy Fry", "Miles Davis"]
+WORDS = ["black", "uniform", "due date", "spring onion", "power cable"]
 
 
 @pytest.fixture(scope="module")

@@ -295,9 +295,9 @@ def test_escapes_and_order_stay(recaser: Recaser) -> None:
 
 
 def test_fields(recaser: Recaser) -> None:
-    text = json.dumps({"a": {"b": [{"c": "i live"}, {"c": "in new"}]}, "d.e": "i live in new", "f": "york"})
+    text = json.dumps({"a": {"b": [{"c": "i live"}, {"c": "in paris"}]}, "d.e": "i live in paris", "f": "york"})
     out = json.loads(recased(recaser, text, fields=("a.b[].c", r"d\.e")))
-    assert out == {"a": {"b": [{"c": "I live"}, {"c": "in New"}]}, "d.e": "I live in New", "f": "york"}
+    assert out == {"a": {"b": [{"c": "I live"}, {"c": "in Paris"}]}, "d.e": "I live in Paris", "f": "york"}
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ def test_a_language_names_a_model():
         assert [(each["name"], each["languages"][:2]) for each in models] == [
             ("fr", ["fr"]), ("x", ["de"]), ("multi", ["de", "en"]),
         ]  # fmt: skip
-        for options, answer in ({}, "un film"), ({"model": "x"}, "un Film"), ({"language": "de"}, "un Film"):
-            assert service.post("/recase", {"text": "un film"} | options).json["text"] == answer
+        for options, answer in ({}, "der film"), ({"model": "x"}, "der Film"), ({"language": "de"}, "der Film"):
+            assert service.post("/recase", {"text": "der film"} | options).json["text"] == answer
 
 
 def test_another_address_than_that_of_the_machine_is_a_choice():

@@ -204,7 +204,7 @@ def test_a_signal_before_the_new_model_is_renamed_leaves_the_old_one(corpus, old
     assert contents(old) == before
 
 
-@pytest.mark.parametrize("memory", [None, 8 << 30])
+@pytest.mark.parametrize("memory", [None, 64 << 30])
 @pytest.mark.parametrize("part", ["arcs", "trailer"])
 def test_a_full_disk_is_an_error_and_leaves_no_file(contextual_model, corpus, tmp_path, part, memory):
     begin = trailer_start(CapFst.open(contextual_model))

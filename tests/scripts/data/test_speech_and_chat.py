@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import capfst
 
-PLAIN = "An oak is a tree, and so is a fir."
+PLAIN = "An oak is a tree, so is a fir."
 
 CHAT = {
     "Are you there, Anna?": "R u there, Anna?",
@@ -18,6 +18,7 @@ CHAT = {
     "You've no thanks.": "You've no thx.",
     "Because of rain we went without the dog.": "B/c of rain we went w/o the dog.",
     "With the dog, because he barks.": "W/ the dog, cuz he barks.",
+    "I'm gonna buy bread and butter.": "I'm gon na buy bread & butter.",
     PLAIN: PLAIN,
 }
 SPEECH = {
