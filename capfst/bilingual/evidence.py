@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.casing.shapes import N_SHAPES
-from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
+from capfst.context.features import softmax
+from capfst.context.learn import INITIAL_SUM, adagrad, add_scores
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating

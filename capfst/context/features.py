@@ -27,7 +27,7 @@ from capfst.context.classes import BOUNDARY
 from capfst.kernels import inlined, inner, prefetch
 from capfst.kernels.types import Array, F32Array, F32Matrix, F64Array, I8Matrix, Record, U8Array, U32Array, U64Array
 
-from capfst.kernels.types import i64, u8, u32, u64  # isort: skip
+from capfst.kernels.types import f64, i64, u8, u32, u64  # isort: skip
 from capfst.system.hashing import hash_pair, multiplier, multiply_shift
 
 TOKEN = np.dtype(
@@ -424,3 +424,16 @@ def largest(scores: Scores) -> float:
     for shape in range(1, N_SHAPES):
         most = max(most, scores[shape])
     return most
+
+
+@inner
+def softmax(z: F64Array) -> f64:
+    """Replace z, [N_SHAPES], by its softmax: z_k ← e^{z_k} / Σ_j e^{z_j}. Return ln Σ_j e^{z_j}."""
+    most = largest(z)
+    total = z[0] * 0
+    for k in range(N_SHAPES):
+        z[k] = np.exp(z[k] - most)
+        total += z[k]
+    for k in range(N_SHAPES):
+        z[k] /= total
+    return most + np.log(total)

@@ -30,7 +30,7 @@ from capfst.context.network import gets_network
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, F64Matrix, I8Matrix, I32Matrix, I64Array, U8Array
 
-from capfst.kernels.types import U32Array, U32Matrix, f32, f64, i64, u8, u32, u64  # isort: skip
+from capfst.kernels.types import U32Array, U32Matrix, f32, i64, u8, u32, u64  # isort: skip
 from capfst.text.sentences import END_MARK, NO_MARK, QUOTE
 
 RATES = 0.05, 0.02
@@ -91,19 +91,6 @@ class _Text(NamedTuple):
         features = np.empty((ft.BLOCK, ft.MAX_WORD_FEATURES + ft.N_NEIGHBOR_FEATURES), np.uint32)
         buffers = features, np.empty(ft.BLOCK, np.int64), np.empty(N_SHAPES), np.zeros(n_domains, np.int64)
         return cls(tokens, words, truths, p, is_settled, decisions, *buffers)
-
-
-@inner
-def softmax(z: F64Array) -> f64:
-    """Replace z, [N_SHAPES], by its softmax: z_k ← e^{z_k} / Σ_j e^{z_j}. Return ln Σ_j e^{z_j}."""
-    most = ft.largest(z)
-    total = z[0] * 0
-    for k in range(N_SHAPES):
-        z[k] = np.exp(z[k] - most)
-        total += z[k]
-    for k in range(N_SHAPES):
-        z[k] /= total
-    return most + np.log(total)
 
 
 @kernel
@@ -194,7 +181,7 @@ def _first_pass(text: _Text, begin: i64, end: i64, domain: i64, tables: Tables, 
         add_scores(tables.first_pass, features, n, z)
         text.decisions[t] = ft.settled_decision(z)
         text.is_settled[t] = text.decisions[t] != ft.NO_DECISION
-        softmax(z)
+        ft.softmax(z)
         for k in range(N_SHAPES):
             text.p[t, k] = z[k]
         if z[truth] < FIRST_PASS_CERTAIN:
@@ -230,7 +217,7 @@ def _stage1(
                 for k in range(N_SHAPES):
                     z[k] += tables.words[text.words[t], k]
             decided, is_certain = ft.decision(z), ft.lead(z, ft.likeliest(z)) >= ft.STAGE1_LEAD
-            softmax(z)
+            ft.softmax(z)
             if not text.is_settled[t]:
                 for k in range(N_SHAPES):
                     text.p[t, k] = z[k]
@@ -265,7 +252,7 @@ def _stage2(text: _Text, begin: i64, end: i64, n_words: i64, n_capitals: i64, ta
             features, n = text.features[t - block], text.n_features[t - block]
             add_scores(table, features, n, z)
             text.is_settled[t] = not gets_network(tokens, t, ft.lead(z, ft.likeliest(z)))
-            softmax(z)
+            ft.softmax(z)
             for k in range(N_SHAPES):
                 text.p[t, k] = z[k]
             if z[truth] < CERTAIN:
@@ -283,7 +270,7 @@ def _network(text: _Text, begin: i64, end: i64, domain: i64, network: net.Learne
             net.read_inputs(tokens, t, network.embeddings, network.inputs)
             net.fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
             net.add_output(network.layers, network.hidden, z)
-            softmax(z)
+            ft.softmax(z)
             net.learn_word(tokens, decisions, t, domain, z, text.truths[t], rate, network)
 
 

@@ -20,7 +20,7 @@ from capfst.casing.written import HAS_SMALL, MAY_BEGIN, SHAPE, written_shapes
 from capfst.context.channel import N_EXCESS, N_MISSING, N_NEIGHBORS, N_ROWS, NO_STYLE, Style, Written
 from capfst.context.context_model import Context
 from capfst.context.domains import ANY
-from capfst.context.learn import softmax
+from capfst.context.features import softmax
 from capfst.context.shape_scores import score
 from capfst.context.tokens import read_words
 from capfst.fst.read import CapFst

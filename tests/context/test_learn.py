@@ -14,7 +14,8 @@ from support.plain_network import PlainLearner
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn, learn_network
 from capfst.context.context_model import word_records
-from capfst.context.learn import Tables, softmax
+from capfst.context.features import softmax
+from capfst.context.learn import Tables
 from capfst.context.learn_network import Learned
 from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
 from capfst.fst.symbols import Symbols, check
