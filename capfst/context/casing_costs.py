@@ -183,9 +183,8 @@ def _fill(
 
     include_pruned: keep the costs of all forms, and fill the options, which otherwise have one row. Without it, forms
     are pruned, except those of words with several spellings, whose costs are still to be added, and of words written in
-    capitals, which are strong evidence, often against the LM. ranks: of the
-    spellings, or empty. forms: the surface forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more
-    elements.
+    capitals, which are strong evidence, often against the LM. ranks: of the spellings, or empty. forms: the surface
+    forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more elements.
     """
     first_arc, last = 0, words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
