@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import Words
+from capfst.casing.word_index import EIGHT, Index, find_label
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
+from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8
+from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
 
@@ -58,14 +60,24 @@ class FirstWords(NamedTuple):
         return cls(arcs["ilabel"].copy(), arcs["weight"].copy())
 
 
+@kernel
+def _mark(words: Strings, bit: u8, index: Index, parts: U64Array, bits: U8Array) -> None:
+    """Set a bit of the words that the model knows, and of label 0 if it lacks one."""
+    data, offsets = words
+    for k in range(offsets.size - 1):
+        size = offsets[k + 1] - offsets[k]
+        bits[find_label(data[offsets[k] : offsets[k + 1]], size, index, parts)] |= bit
+
+
 def glue(
     symbols: Symbols,
     starts: npt.NDArray[np.int32],
+    index: Index,
     first_words: FirstWords,
     abbreviations: Iterable[str],
 ) -> npt.NDArray[np.uint8]:
     """Return uint8[V + 1], the bits of each lowercase word at its first label. starts: the words' first labels,
-    as from symbols.check."""
+    as from symbols.check. index: that of T."""
     words = starts[:-1]
     begins = np.full(len(words), np.inf, np.float32)
     np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
@@ -76,8 +88,10 @@ def glue(
     bits[words[begins <= _BEGINS]] |= BEGINS
     bits[words[begins <= _OFTEN_BEGINS]] |= OFTEN
     for bit, these in ((DOMAIN, _DOMAINS.split()), (ABBREVIATION, abbreviations)):
-        for word in these:
-            bits[symbols.forms(word, starts)[:1]] |= bit
+        listed = Strings.of(word.encode() for word in these)
+        parts = np.empty(1 + int(np.diff(listed.offsets).max(initial=0)) // EIGHT, np.uint64)
+        _mark(listed, bit, index, parts, bits)
+    bits[0] = 0
     return bits
 
 

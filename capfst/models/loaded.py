@@ -62,7 +62,8 @@ class LoadedModel:
     def _glue(self) -> npt.NDArray[np.uint8]:
         """Return what each word may be among glued ones, as casing/glued.py has it."""
         model, symbols = self.model, self.model.symbols
-        return glue(symbols, model.starts, FirstWords.of(model), listed(self.languages, symbols.language.lowering))
+        abbreviations = listed(self.languages, symbols.language.lowering)
+        return glue(symbols, model.starts, self.transducer.index, FirstWords.of(model), abbreviations)
 
     @cached
     def context(self) -> Context | None:

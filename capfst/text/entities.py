@@ -60,6 +60,16 @@ def names() -> Names:
 
 
 @inner
+def may_be_entity(buf: U8Array, i: i64) -> bool:
+    """Return whether a semicolon ends what may be the name or number after the `&` at buf[i]."""
+    end = i + 1
+    most = min(buf.size, end + len("#x") + _LONGEST_NUMBER)
+    while end < most and (is_digit(buf[end]) or 97 <= buf[end] | 32 <= 122 or buf[end] == _HASH):
+        end += 1
+    return end < buf.size and buf[end] == _SEMICOLON
+
+
+@inner
 def _number_end(buf: U8Array, i: i64) -> tuple[i64, i64]:
     """Return the offset after the number of a character that begins at buf[i], after `&#`, and the number; −1 if none
     begins there."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.kernels import copy_bytes, get_eight, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64, u64
 from capfst.system.sparse import sparse
-from capfst.text.entities import character
+from capfst.text.entities import character, may_be_entity
 from capfst.text.inclusive import Endings, inclusive_end
 from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
@@ -41,8 +41,8 @@ _EACH = np.uint64(0x0101010101010101)
 
 @kernel
 def _next_sign(buf: U8Array, i: i64) -> i64:
-    """Return the offset from `i` on of the next `&`, or of the next sign of inclusive.tsv between what may be letters;
-    the size of the text if there is none."""
+    """Return the offset from `i` on of the next `&` that an entity may begin with, or of the next sign of inclusive.tsv
+    between what may be letters; the size of the text if there is none."""
     while i < buf.size:
         while i + 8 <= buf.size:
             part = get_eight(buf, i)
@@ -52,7 +52,9 @@ def _next_sign(buf: U8Array, i: i64) -> i64:
                 break
             i += 8
         for k in range(i, min(i + 8, buf.size)):
-            if buf[k] == _AMP or (k > 0 and buf[k - 1] >= _SEMICOLON and _is_sign(buf, k)):
+            if buf[k] == _AMP and may_be_entity(buf, k):
+                return k
+            if k > 0 and buf[k - 1] >= _SEMICOLON and _is_sign(buf, k):
                 return k
         i += 8
     return buf.size

@@ -16,6 +16,7 @@ from capfst.casing.glued import (
     FirstWords,
     glue,
 )
+from capfst.casing.word_index import build_index
 from capfst.fst.symbols import Symbols, check
 from capfst.recaser import Recaser, load
 from capfst.text.unicode import lower
@@ -79,9 +80,10 @@ def test_bits() -> None:
     arcs = FirstWords(
         np.array([label[word] for word in order], np.int32), np.array([first[word] for word in order], np.float32)
     )
-    bits = glue(symbols, starts, arcs, ["mr", "none"])
+    bits = glue(symbols, starts, build_index(symbols, starts), arcs, ["mr", "none", "unheard-of"])
     expected = {
         "left": SMALL | BEGINS, "she": SMALL, "Mr": NAME | ABBREVIATION, "Jones": NAME,
         "in": SMALL | DOMAIN | BEGINS, "it": SMALL | DOMAIN | BEGINS | OFTEN,
     }  # fmt: skip
     assert {word: bits[label[word]] for word in expected} == expected
+    assert bits[0] == 0
