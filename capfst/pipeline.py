@@ -283,16 +283,21 @@ class Pipeline:
             numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
         if not numbers.size:
             return recased
-        lines = bytes(recased).split(b"\n")
-        before, settled = b"", b"\n".join([lines[number] for number in numbers])
+        ends = np.append(np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")), len(recased))
+        begins = np.append(0, ends[:-1] + 1)[numbers].tolist()
+        lines = list(zip(begins, ends[numbers].tolist(), strict=True))
+        before, settled = b"", b"\n".join([recased[begin:end] for begin, end in lines])
         for _ in range(_MOST_PASSES):
             if settled == before:
                 break
             before, buf = settled, np.frombuffer(settled, np.uint8)
             settled = bytes(self._best(buf, self.words(buf)))
-        for number, line in zip(numbers, settled.split(b"\n"), strict=True):
-            lines[number] = line
-        return memoryview(b"\n".join(lines))
+        parts: list[bytes | memoryview] = []
+        copied = 0
+        for (begin, end), line in zip(lines, settled.split(b"\n"), strict=True):
+            parts += [recased[copied:begin], line]
+            copied = end
+        return memoryview(b"".join([*parts, recased[copied:]]))
 
     def words(self, buf: Buffer) -> Words:
         """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
