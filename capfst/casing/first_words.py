@@ -7,7 +7,6 @@ tokens leave this to the next one.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.types import Words
 from capfst.kernels import inner, kernel
@@ -20,9 +19,7 @@ from capfst.text.unicode import decode
 _NONE = np.empty(0, np.bool_)
 
 
-def small_words(
-    buf: npt.NDArray[np.uint8], words: Words, language: Language, languages: npt.NDArray[np.uint8] | None
-) -> npt.NDArray[np.bool_]:
+def small_words(buf: U8Array, words: Words, language: Language, languages: U8Array | None) -> BoolArray:
     """Return bool[n]: whether each word stays small at the start of a sentence; empty if the model has none."""
     if not language.small_first or (languages is None and len(language.small_first) > 1):
         return _NONE
@@ -35,13 +32,13 @@ def small_words(
 
 
 def first_words(
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
-    begins: npt.NDArray[np.bool_],
+    begins: BoolArray,
     pretokenized: bool,
     language: Language = DEFAULT,
-    languages: npt.NDArray[np.uint8] | None = None,
-) -> npt.NDArray[np.bool_]:
+    languages: U8Array | None = None,
+) -> BoolArray:
     """Return bool[n]: whether each word is the first of a sentence. begins: bool[n], whether a sentence begins with it,
     inside its line. language, languages: of the model; of the words, as of `CasingCosts`."""
     first = np.empty(len(words.starts), np.bool_)
@@ -79,12 +76,8 @@ def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None
 
 
 def openings(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    pretokenized: bool,
-    language: Language = DEFAULT,
-    languages: npt.NDArray[np.uint8] | None = None,
-) -> npt.NDArray[np.bool_]:
+    buf: U8Array, words: Words, pretokenized: bool, language: Language = DEFAULT, languages: U8Array | None = None
+) -> BoolArray:
     """Return bool[n]: whether the next word is the first of a sentence if this one is. language, languages: as in
     `first_words`."""
     passes = np.empty(len(words.starts), np.bool_)

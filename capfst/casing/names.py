@@ -10,10 +10,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import inner, outlined
-from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64, u8, u64
 from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
@@ -43,7 +42,7 @@ class Spelling(NamedTuple):
 
 
 @cache
-def _parts() -> npt.NDArray[np.uint64]:
+def _parts() -> U64Array:
     listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
     return np.array(listed, np.uint64)
 

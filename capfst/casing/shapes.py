@@ -8,7 +8,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
@@ -93,7 +92,7 @@ def _shapes(strings: Strings, info: U8Array, out: U8Array) -> None:
         out[k] = shape_of(strings.data, strings.offsets[k], strings.offsets[k + 1], info)
 
 
-def shapes_of(strings: Strings) -> npt.NDArray[np.uint8]:
+def shapes_of(strings: Strings) -> U8Array:
     """Return the shape of each string by its letters."""
     out = np.empty(len(strings.offsets) - 1, np.uint8)
     _shapes(strings, uni.INFO, out)
@@ -118,7 +117,7 @@ def _reshape(
                 break
 
 
-def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
+def shapes(symbols: Symbols) -> U8Array:
     """Return the shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
     CASELESS."""
     out = shapes_of(symbols.strings)

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.types import Words
 from capfst.casing.written import HAS_SMALL, SHAPE, written_shapes
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
+from capfst.kernels.types import BoolArray, F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
 from capfst.text.tokenizer import MARKS, NEWLINE
 
 KEPT, NO_MARKS_SMALL, NO_MARKS_CAPITALS, SMALL, CAPITALS = range(5)
@@ -44,7 +43,7 @@ _LOST_MARKS = 0.91, 0.11 * _NEVER, 0.09
 marks and case."""
 
 
-def _tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _tables() -> tuple[F64Array, F64Array]:
     """Return what each state costs (−ln): float64[states, written, by the model], and float64[states, marks]."""
     case = np.zeros((5, 5, 3))
     kept = np.array([*_KEPT_CASE, _KEPT_CASE[1], _KEPT_CASE[1]])
@@ -70,13 +69,7 @@ class Observed(NamedTuple):
     marks: U8Array  # [n]: _NOT_FOLLOWED, _FOLLOWED or _INSERTED
 
 
-def observe(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    inserted: npt.NDArray[np.bool_],
-    modelled: npt.NDArray[np.uint8],
-    pretokenized: bool,
-) -> Observed:
+def observe(buf: U8Array, words: Words, inserted: BoolArray, modelled: U8Array, pretokenized: bool) -> Observed:
     """Compare a text with the same text as the model writes it.
 
     Args:
@@ -141,7 +134,7 @@ def _search(
         state = i64(back[i, state])
 
 
-def find(observed: Observed) -> npt.NDArray[np.uint8]:
+def find(observed: Observed) -> U8Array:
     """Return the state of each observed word, uint8[n]."""
     n = len(observed.words)
     states = np.empty(n, np.uint8)

@@ -9,7 +9,6 @@ distinguish.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, is_roman, spelling_of
@@ -345,18 +344,18 @@ def _write(
 
 
 def write(
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
     path: LabelPath,
     symbols: Symbols,
     pretokenized: bool,
     sentence_case: bool,
-    shapes: npt.NDArray[np.uint8] | None = None,
+    shapes: U8Array | None = None,
     copies: Copies | None = None,
-    keeps_capital: npt.NDArray[np.uint8] | None = None,
-    dotted: npt.NDArray[np.bool_] | None = None,
-    languages: npt.NDArray[np.uint8] | None = None,
-    may_change: npt.NDArray[np.bool_] | None = None,
+    keeps_capital: U8Array | None = None,
+    dotted: BoolArray | None = None,
+    languages: U8Array | None = None,
+    may_change: BoolArray | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
@@ -397,8 +396,8 @@ def write(
 
 
 def starts_only(
-    buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+    buf: U8Array, words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
+) -> tuple[LabelPath, U8Array, U8Array, BoolArray]:
     """Return how to `write` for the option `only="starts"`: only the first words of sentences, if they are in lower
     case, and the word I (I'm, I'll), where it is on the path.
 

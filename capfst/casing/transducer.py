@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing import word_index as ix
 from capfst.casing.glued import is_glued, is_unspaced, separate, spread
@@ -21,7 +20,7 @@ from capfst.casing.types import Words
 from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
-from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u32, u64
+from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8, u32, u64
 from capfst.text import tokenizer as tok
 from capfst.text import unicode as uni
 from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
@@ -195,10 +194,10 @@ class Transducer:
     def __init__(
         self,
         symbols: Symbols,
-        starts: npt.NDArray[np.int32],
+        starts: I32Array,
         pretokenized: bool,
-        costs: npt.NDArray[np.float32] | None = None,
-        glue: Callable[[], npt.NDArray[np.uint8]] | None = None,
+        costs: F32Array | None = None,
+        glue: Callable[[], U8Array] | None = None,
     ) -> None:
         self.symbols = symbols
         self._glue = glue
@@ -207,7 +206,7 @@ class Transducer:
         self._of_thread = threading.local()
 
     @cached
-    def _bits(self) -> npt.NDArray[np.uint8]:
+    def _bits(self) -> U8Array:
         """What each word may be among glued ones."""
         assert self._glue is not None
         return self._glue()
@@ -217,7 +216,7 @@ class Transducer:
         """The lowering of the model's language, followed by the removal of diacritics."""
         return stripping(self.symbols.language.name.partition("/")[0])
 
-    def words(self, buf: npt.NDArray[np.uint8]) -> Words:
+    def words(self, buf: U8Array) -> Words:
         """Return the words of valid UTF-8, any number of lines."""
         words, candidates = self._match(buf)
         if not candidates.size or self._glue is None:
@@ -225,7 +224,7 @@ class Transducer:
         parts = self._match(np.frombuffer(spread(buf, words, candidates), np.uint8))[0]
         return separate(words, candidates, parts, self._bits)
 
-    def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, npt.NDArray[np.int64]]:
+    def _match(self, buf: U8Array) -> tuple[Words, I64Array]:
         """Return the words, and the indices of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)

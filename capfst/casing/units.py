@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import LISTED, Found, ListedArray, Words
@@ -190,9 +189,7 @@ class Units:
         ]
         self.units, self.abbreviations = _table(units), _table(abbreviations)
 
-    def find(
-        self, buf: npt.NDArray[np.uint8], words: Words, languages: npt.NDArray[np.uint8] | None, input_case: str
-    ) -> Found | None:
+    def find(self, buf: U8Array, words: Words, languages: U8Array | None, input_case: str) -> Found | None:
         """Return the units and abbreviations in a text, as entries without a weight; None if there are none. languages:
         as of `CasingCosts`."""
         n = len(words.starts)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing import entry_index as ei
 from capfst.casing.shapes import Shape, shapes_of
@@ -21,6 +20,7 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import LISTED, Found, Words
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
+from capfst.kernels.types import I64Array, U8Array, U64Array
 from capfst.options import LISTS, MAX_WEIGHT, UserEntry
 from capfst.system.sparse import sparse
 from capfst.text.facts import folder
@@ -105,7 +105,7 @@ class UserWords:
 
         return hashlib.sha256(bytes(self.index.casings) + bytes(self.index.entries)).hexdigest()
 
-    def find(self, buf: npt.NDArray[np.uint8], words: Words) -> Found | None:
+    def find(self, buf: U8Array, words: Words) -> Found | None:
         """Return the entries in a text, whose words may be changed (`_list_all`); None if there are none."""
         n, most = len(words.starts), MOST_CASINGS if self.has_weights else 1
         text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
@@ -115,7 +115,7 @@ class UserWords:
         return Found(text[:size], fixed[:n_fixed], weighted[:n_weighted]) if n_fixed + n_weighted else None
 
 
-def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.uint64]]:
+def _runs(buf: U8Array, words: Words, lowering: Lowering) -> tuple[Strings, U64Array]:
     """Return the runs of the lines of a text, and uint64[words], the keys of the runs up to each word."""
     n = len(words.starts)
     text, keys = np.empty(GROWTH * buf.size + n + 8, np.uint8), np.empty(n, np.uint64)
@@ -124,7 +124,7 @@ def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple
     return Strings(text[: offsets[-1]].copy(), offsets), keys
 
 
-def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: ei.EntryArray, given: list[_Entry]) -> None:
+def _chain(firsts: I64Array, casings: Strings, entries: ei.EntryArray, given: list[_Entry]) -> None:
     """Link the entries with the same words in other casings. firsts: of each entry, the first one of these.
 
     An entry that is repeated in the same casing counts once, with the greatest of its weights.

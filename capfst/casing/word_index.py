@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel, prefetch
-from capfst.kernels.types import Array, I32Array, I64Array, Record, U8Array, U64Array, i64, u32, u64
+from capfst.kernels.types import Array, F32Array, I32Array, I64Array, Record, U8Array, U64Array, i64, u32, u64
 from capfst.system.hashing import PRIME
 from capfst.system.sparse import sparse
 from capfst.text.strings import Strings
@@ -146,7 +146,7 @@ def _build(
             slot.n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(token.length, 9)
 
 
-def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDArray[np.float32] | None = None) -> Index:
+def build_index(symbols: Symbols, starts: I32Array, costs: F32Array | None = None) -> Index:
     """Build the index of T. starts: the first label of each lowercase word, and V + 1 (`symbols.check`). costs: −ln P
     of the labels 1..V; frequent words are inserted first, so that most are in the slot where their search begins."""
     is_rare = np.zeros(len(starts) - 1, np.bool_) if costs is None else costs[starts[:-1] - 1] > _FREQUENT

@@ -7,7 +7,6 @@ or the words that stay as they are because they have a capital (`kept`).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
@@ -66,7 +65,7 @@ def _has_capital(buf: U8Array, info: U8Array) -> bool:
     return False
 
 
-def has_capital(buf: npt.NDArray[np.uint8]) -> bool:
+def has_capital(buf: U8Array) -> bool:
     """Return whether a text has a capital letter."""
     return _has_capital(buf, INFO)
 
@@ -112,14 +111,14 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
         shapes[i] = shape | MAY_BEGIN if first[i] else shape
 
 
-def written_shapes(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.uint8]:
+def written_shapes(buf: U8Array, words: Words, pretokenized: bool) -> U8Array:
     """Return uint8[n]: the written Shape of each word, with HAS_SMALL and MAY_BEGIN; CASELESS for other tokens."""
     shapes = np.empty(len(words.starts), np.uint8)
     _read(buf, words, first_words(buf, words, words.may_begin, pretokenized), INFO, shapes)
     return shapes
 
 
-def shapes_before(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, n_given: int) -> npt.NDArray[np.uint8]:
+def shapes_before(buf: U8Array, words: Words, pretokenized: bool, n_given: int) -> U8Array:
     """Return uint8[n]: the written Shape of the first n_given words, AS_FORM for the others, and for those whose
     capital may come from their position."""
     written = written_shapes(buf, words, pretokenized)[:n_given]
@@ -179,9 +178,7 @@ def _ignore_slips(buf: U8Array, words: Words, forms: Strings, info: U8Array, sha
             shapes[i] += Shape.CASELESS - Shape.MIXED
 
 
-def written_evidence(
-    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, pretokenized: bool
-) -> npt.NDArray[np.uint8]:
+def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
     """Return `written_shapes`, with CASELESS for slips (THe) of words that the model knows, which are no evidence."""
     shapes = written_shapes(buf, words, pretokenized)
     _ignore_slips(buf, words, symbols.strings, INFO, shapes)
@@ -233,7 +230,7 @@ def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: U8
     return n
 
 
-def kept(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> tuple[Found, npt.NDArray[np.uint8]]:
+def kept(buf: U8Array, words: Words, pretokenized: bool) -> tuple[Found, U8Array]:
     """Return the words with a capital, which stay as they are, except in lines in capitals and in Title Case; and
     uint8[n], KEEPS for the words whose capital may come from their position: they only keep it."""
     n = len(words.starts)
@@ -259,9 +256,7 @@ def _mark_title(buf: U8Array, words: Words, written: U8Array, recased: U8Array, 
         begin, line = end + 1, line + 1
 
 
-def has_become_title(
-    buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, recased: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int64]:
+def has_become_title(buf: U8Array, words: Words, pretokenized: bool, recased: U8Array) -> I64Array:
     """Return the numbers of the lines whose capitals were kept, but that may have come to be in Title Case."""
     lines = np.zeros(int(np.count_nonzero(words.token_types == NEWLINE)) + 1, np.bool_)
     _mark_title(buf, words, written_shapes(buf, words, pretokenized), recased, lines)
@@ -303,9 +298,7 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
     return n
 
 
-def has_lost_contrast(
-    buf: npt.NDArray[np.uint8], words: Words, recased: npt.NDArray[np.uint8], has_capital: bool
-) -> npt.NDArray[np.int64]:
+def has_lost_contrast(buf: U8Array, words: Words, recased: U8Array, has_capital: bool) -> I64Array:
     """Return the numbers of the lines that may have to be recased again, because their case may no longer be evidence.
 
     These are lines that have lowercase and capital letters before recasing, but not after it. They are also lines with

@@ -29,6 +29,7 @@ from capfst.fst.signature import Signature
 from capfst.fst.symbols import DamagedModelError, Symbols, check, first_labels, unpack
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
+from capfst.kernels.types import I32Array
 from capfst.system import verified
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
@@ -100,7 +101,7 @@ class CapFst:
         except ModelError as error:  # errors of the kernel library pass
             raise ModelError(f"{self.path}: {error}") from error
 
-    def _checked(self, known: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+    def _checked(self, known: tuple[int, ...]) -> tuple[I32Array, tuple[int, ...]]:
         """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
         with ThreadPoolExecutor(2) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)

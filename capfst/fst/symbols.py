@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.exceptions import ModelError, quantity
 from capfst.forks import cached
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
-from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
+from capfst.kernels.types import I32Array, I64Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings, is_same
@@ -38,8 +37,8 @@ class DamagedModelError(ModelError):
 class Symbols:
     """The symbols of labels 0..V: symbol l is the UTF-8 in data[offsets[l]:offsets[l + 1]]."""
 
-    data: npt.NDArray[np.uint8]  # all symbols, one after the other
-    offsets: npt.NDArray[np.int64]  # [V + 2]
+    data: U8Array  # all symbols, one after the other
+    offsets: I64Array  # [V + 2]
     language: Language = DEFAULT  # of the lowercase forms
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ class Symbols:
         return map(self.__getitem__, range(len(self)))
 
     @cached
-    def small_forms(self) -> npt.NDArray[np.uint8]:
+    def small_forms(self) -> U8Array:
         """One bit per label, the lowest of each byte first: set if the form is certainly ASCII without capitals, and
         for label 0."""
         small = np.zeros(len(self) // 8 + 1, np.uint8)
@@ -84,7 +83,7 @@ class Symbols:
         _mark_small(self.strings, small)
         return small
 
-    def forms(self, word: str, starts: npt.NDArray[np.int32]) -> range:
+    def forms(self, word: str, starts: I32Array) -> range:
         """Return T(word): the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
         entry = bisect.bisect_left(starts[:-1], key, key=self.lowercase)
@@ -162,7 +161,7 @@ def _find_words(
     return words
 
 
-def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
+def pack(symbols: Symbols) -> U8Array:
     """Return the table's entries in the file's format."""
     n, size = len(symbols), len(symbols.data) + ENTRY * len(symbols)
     out, is_symbol = np.empty(size, np.uint8), np.ones(size, np.bool_)
@@ -174,7 +173,7 @@ def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
     return out
 
 
-def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbols, int]:
+def unpack(buffer: U8Array, start: int, size: int) -> tuple[Symbols, int]:
     """Read the table of `size` entries at buffer[start:], whose keys must be 0, 1, …; return it and the position after
     it."""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
@@ -189,7 +188,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
-def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
+def first_labels(symbols: Symbols) -> I32Array:
     """Return int32[words + 1]: the first label of each lowercase word, then V + 1. The symbols must be valid UTF-8.
 
     Raises:
@@ -204,7 +203,7 @@ def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
     return starts[: words + 1].copy()
 
 
-def check(symbols: Symbols) -> npt.NDArray[np.int32]:
+def check(symbols: Symbols) -> I32Array:
     """Check the symbols, and return the same as `first_labels`.
 
     Raises:

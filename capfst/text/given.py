@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import copy_bytes, get_eight, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64, u64
@@ -21,18 +20,7 @@ from capfst.text.inclusive import Endings, inclusive_end
 from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
 from capfst.text.strings import is_same
-from capfst.text.unicode import (
-    CLASS,
-    GROWTH,
-    INFO,
-    SPACE,
-    Lowering,
-    ascii_set,
-    decode,
-    encode,
-    is_in,
-    lower_into,
-)
+from capfst.text.unicode import CLASS, GROWTH, INFO, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
 
 _AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
 _SIGNS = ascii_set(":*_")
@@ -157,14 +145,14 @@ class Text(NamedTuple):
     ends: I64Array  # [n]: the offsets after them; of endings, the same
     sizes: I64Array  # [n]: of the entities and endings
 
-    def offsets(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def offsets(self, offsets: I64Array) -> I64Array:
         """Return the offsets in `given` of offsets of characters in `buf`. Endings are at the end of their words."""
         if not self.starts.size:
             return offsets
         longer = np.append(0, np.cumsum(self.sizes - (self.ends - self.starts)))
         return offsets + longer[np.searchsorted(self.ends, offsets, "right")]
 
-    def written(self, recased: U8Array, language: Language, endings: npt.NDArray[np.uint8]) -> memoryview:
+    def written(self, recased: U8Array, language: Language, endings: U8Array) -> memoryview:
         """Return `buf` in other case with what was given. language: of the model. endings: uint8[n], AS_GIVEN, LOWER or
         AS_BEFORE for each ending."""
         size = self.given.size
@@ -240,7 +228,7 @@ _NONE = np.empty(0, np.int64)
 _SHORTEST = 2  # bytes of an ending, of which several may follow a word; entities have more
 
 
-def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:
+def read(buf: U8Array, keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:
     """Return a text as it is meant.
 
     keeps_entities: entities are text, but stay as they are, and so are endings (in text that is already tokenized).

@@ -127,8 +127,7 @@ class Lowering(NamedTuple):
 
 
 LOWERING = Lowering.of(
-    TO_LOWER,
-    np.array([[DOTTED_CAPITAL_I, 0, 0, 0, TO_LOWER[DOTTED_CAPITAL_I], DOT_ABOVE, 0, 0]], np.uint32),
+    TO_LOWER, np.array([[DOTTED_CAPITAL_I, 0, 0, 0, TO_LOWER[DOTTED_CAPITAL_I], DOT_ABOVE, 0, 0]], np.uint32)
 )
 
 
