@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from capfst import models
 from capfst.casing import written as input_case
-from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM
 from capfst.casing.surface import starts_only, write
 from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
@@ -53,6 +52,7 @@ from capfst.search.token_lattice import token_lattice
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
+from capfst.text.sentences import openings
 from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
@@ -390,13 +390,9 @@ class Pipeline:
         symbols, sentence_case = self.loaded.model.symbols, self.options.sentence_case
         may_change = np.arange(len(words.starts)) >= n_given if n_given else None
         if self.options.only:
-            path, shapes, gets_capital, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)
-            costs, sentence_case = costs._replace(shapes=shapes, keeps_capital=gets_capital), False
-            may_change = of_starts if may_change is None else of_starts & may_change
-        return write(
-            buf, words, path, symbols, self.pretokenized, sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted, costs.languages, may_change,
-        )  # fmt: skip
+            path, costs, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)
+            sentence_case, may_change = False, of_starts if may_change is None else of_starts & may_change
+        return write(buf, words, path, costs, symbols, self.pretokenized, sentence_case, may_change)
 
     # Texts of any size, piece by piece
 
@@ -627,7 +623,9 @@ class Pipeline:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
-        passes = openings(text.buf, words, self.pretokenized, self.loaded.model.symbols.language, costs.languages)
+        passes = openings(
+            text.buf, words.tokens, self.pretokenized, self.loaded.model.symbols.language, costs.languages
+        )
         recased, changed = changes(
             text.given,
             self._as_given(words, text),

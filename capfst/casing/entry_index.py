@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import has_sigma, shape_of
-from capfst.casing.transducer import is_joined
 from capfst.casing.types import ListedArray, Words
-from capfst.kernels import copy_bytes, inner, kernel, prefetch, put_eight
+from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import Array, BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.hashing import PRIME
 from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
-from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, is_plain, lower_into, within
+from capfst.text.unicode import GROWTH, Lowering, is_joined, lower_into
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
@@ -54,7 +53,6 @@ class EntryIndex(NamedTuple):
 class Rules(NamedTuple):
     """Parameters of lowercasing, and working memory."""
 
-    info: U8Array
     lowering: Lowering
     run: U8Array
     ends: I64Array  # of the words of the run
@@ -64,21 +62,7 @@ class Rules(NamedTuple):
     def of(cls, lowering: Lowering, longest: int) -> Rules:
         """Return the rules, with memory for runs of at most `longest` bytes, and a word of another text."""
         size = (1 + GROWTH * GROWTH) * longest + 8
-        return cls(INFO, lowering, np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(size, np.uint8))
-
-
-@inner
-def _lower(text: U8Array, start: i64, end: i64, out: U8Array, j: i64, rules: Rules, line: i64, line_end: i64) -> i64:
-    """Write the lowercase of text[start:end], which is in text[line:line_end], at out[j:], and up to 7 more bytes.
-    Return the offset after it."""
-    lowering, every_plain = rules.lowering, True
-    for i in range(0, end - start, 8):
-        part = eight_of(text, start + i, end)
-        every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
-        put_eight(out, j + i, part | within(part, 65, 90) >> u64(2) & lowering.case)
-    if every_plain:
-        return j + end - start
-    return lower_into(text, start, end, line, line_end, out, j, rules.info, lowering)
+        return cls(lowering, np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(size, np.uint8))
 
 
 @inner
@@ -88,7 +72,7 @@ def _put_word(buf: U8Array, words: Words, i: i64, rules: Rules, run: U8Array, be
     if words.token_types[i] == MARKS:
         after = word + canonical(buf, start, end, MARKS, run[word:])
     else:
-        after = _lower(buf, start, end, run, word, rules, 0, buf.size)
+        after = lower_into(buf, start, end, 0, buf.size, run, word, rules.lowering)
     if word == size:
         return after
     if run[size - 1] != _HYPHEN and run[word] != _HYPHEN:
@@ -175,7 +159,7 @@ def _list(
 ) -> tuple[i64, i64]:  # fmt: skip
     """Write the words begin … end − 1, whose run has the key of an entry, in its casing, after the n words and the
     `size` bytes that there are; if they can be, because only case changes. Return the new n and size."""
-    casing, run, first, size_before, run_end = index.casings, rules.run, n, size, 0
+    casing, run, info, first, size_before, run_end = index.casings, rules.run, rules.lowering.info, n, size, 0
     at, stop = i64(index.entries[entry].start), i64(index.entries[entry + 1].start)
     for i in range(begin, end):
         word = run_end + (run_end > 0 and run[run_end] == _BLANK)
@@ -183,17 +167,15 @@ def _list(
         run_end = rules.ends[i - begin]
         after = _same_end(run, word, run_end, casing, at, stop)
         if words.token_types[i] != MARKS:
-            length = _lower(casing, at, after, rules.word, 0, rules, at, after)
-            is_open = has_sigma(casing, at, after) and is_joined(
-                buf, words.starts[i], words.ends[i], buf.size, rules.info
-            )
-            if is_open or not is_same(rules.word, 0, length, run, word, run_end):
+            length = lower_into(casing, at, after, at, after, rules.word, 0, rules.lowering)
+            may_change = has_sigma(casing, at, after) and is_joined(buf, words.starts[i], words.ends[i], info)
+            if may_change or not is_same(rules.word, 0, length, run, word, run_end):
                 return first, size_before
             copy_bytes(casing, at, after - at, text, size)
             record = listed[n]
             record.word, record.start, record.end = i, size, size + after - at
             record.weight, record.n = index.entries[entry].weight, 0
-            record.shape = shape_of(casing, at, after, rules.info)
+            record.shape = shape_of(casing, at, after, info)
             n, size = n + 1, size + after - at
         at = after
     if at != stop:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.kernels import inner, outlined
-from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64, u8, u64
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64, u64
 from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
@@ -32,7 +32,6 @@ _INNER = 3  # inner parts of hyphenated words of at most so many bytes stay lowe
 class Spelling(NamedTuple):
     """The tables for writing a word in another case."""
 
-    info: U8Array
     title: U32Array
     upper: U32Array
     raisings: U32Matrix  # as in language.Language
@@ -50,7 +49,7 @@ def _parts() -> U64Array:
 def spelling_of(language: Language) -> Spelling:
     """Return the tables of a language."""
     tables = language.title, language.upper, language.raisings, language.casing
-    return Spelling(uni.INFO, *tables, language.restores_spelling, _parts())
+    return Spelling(*tables, language.restores_spelling, _parts())
 
 
 @inner
@@ -59,11 +58,6 @@ def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
     if data[i] == _APOSTROPHE:
         return 1
     return 3 if data[i] == 0xE2 and i + 2 < end and data[i + 1] == 0x80 and data[i + 2] == 0x99 else 0
-
-
-@inner
-def _consonant(b: u8) -> bool:
-    return uni.is_in(b, _CONSONANTS)
 
 
 @inner
@@ -135,7 +129,7 @@ def _is_hyphenated(data: U8Array, start: i64, end: i64) -> bool:
 @inner
 def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
     for i in range(start, end):  # noqa: SIM110
-        if not _consonant(data[i]):
+        if not uni.is_in(data[i], _CONSONANTS):
             return False
     return True
 
@@ -198,7 +192,7 @@ def put(
         wanted = wanted or i == one or i == two
         code, after = uni.decode(word, i, end)
         in_capitals = i < capitals
-        begins = i == start if in_capitals else wanted and spelling.info[code] & uni.IS_CASED != 0
+        begins = i == start if in_capitals else wanted and spelling.lowering.info[code] & uni.IS_CASED != 0
         if len(spelling.raisings) > 0 and (in_capitals or begins):
             marks = (TITLE if begins else 0) | (UPPER if in_capitals else 0)
             j_after, after_sequence = _put_raised(word, i, end, marks, out, j, spelling)
@@ -211,7 +205,7 @@ def put(
                 code = i64(uni.CAPITAL_SIGMA)
             else:
                 code = uni.mapped(spelling.upper, code)
-        elif wanted and spelling.info[code] & uni.IS_CASED:
+        elif wanted and spelling.lowering.info[code] & uni.IS_CASED:
             code = uni.mapped(spelling.title, code)
             wanted = False
         j = uni.encode(code, out, j)
@@ -223,14 +217,14 @@ def put(
 @inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Write a part of a word: in mixed case if it is a name such as O'Neill or McDonald, else capitalized."""
-    none = 0
+    none, one, two = 0, start, NOWHERE
     name = _after_apostrophe(word, start, end)
     if name > 0:
         is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, but O'Neill
-        return put(word, start, end, none, NOWHERE if is_french else start, name, out, j, spelling)
-    if _is_mac(word, start, end):
-        return put(word, start, end, none, start, start + 2, out, j, spelling)
-    return put(word, start, end, none, start, NOWHERE, out, j, spelling)
+        one, two = NOWHERE if is_french else start, name
+    elif _is_mac(word, start, end):
+        two = start + 2
+    return put(word, start, end, none, one, two, out, j, spelling)
 
 
 @inner

@@ -110,7 +110,7 @@ def _reshape(
             continue
         start, after = offsets[label], offsets[label + 1]
         for shape in (Shape.CAPITALIZED, Shape.UPPER):
-            end = uni.lower_into(data, start, after, start, after, word, 0, spelling.info, spelling.lowering)
+            end = uni.lower_into(data, start, after, start, after, word, 0, spelling.lowering)
             end = spell(word, 0, end, shape, scratch, spelling)
             if is_same(word, 0, end, data, start, after):
                 out[label] = shape
@@ -160,9 +160,7 @@ def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spel
         first = 0
         capitals = size if shape == Shape.UPPER else first
         spelled = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
-    lowered = uni.lower_into(
-        scratch, size, spelled, size, spelled, scratch, spelled, spelling.info, spelling.lowering
-    )  # fmt: skip
+    lowered = uni.lower_into(scratch, size, spelled, size, spelled, scratch, spelled, spelling.lowering)
     if not is_same(scratch, spelled, lowered, scratch, 0, size):
         return end
     copy_bytes(scratch, size, spelled - size, out, start)

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, is_roman, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
-from capfst.casing.transducer import is_joined
 from capfst.casing.types import KEEPS, KEEPS_FIRST, CasingCosts, Copies, LabelPath, Words
 from capfst.casing.written import SHAPE, written_shapes
 from capfst.fst.symbols import Symbols
@@ -22,7 +20,8 @@ from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text import unicode as uni
 from capfst.text.language import languages as rules_of
-from capfst.text.sentences import opens
+from capfst.text.sentences import first_words, opens
+from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -109,7 +108,7 @@ def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: 
     i = start
     while i < end:
         code, i = uni.decode(out, i, end)
-        if spelling.info[code] & uni.IS_UPPER:
+        if spelling.lowering.info[code] & uni.IS_UPPER:
             return end
     first = uni.decode(out, start, end)[0]
     if uni.mapped(spelling.title, first) == first:
@@ -120,13 +119,15 @@ def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: 
 @outlined
 @inner
 def _copy_form(
-    buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64, out: U8Array, j: i64
+    buf: U8Array, start: i64, end: i64, forms: Strings, label: i64, pretokenized: bool, out: U8Array, j: i64
 ) -> i64:
-    """Write a surface form with the digits and apostrophes of the token, which the LM writes as 0 and '. Return the
-    offset after it."""
+    """Write a surface form with the digits and apostrophes of the token, which the LM writes as 0 and ' unless the text
+    is pretokenized. Return the offset after it."""
+    if pretokenized:
+        return _copy(forms.data, forms.offsets[label], forms.offsets[label + 1], out, j)
     i = start
-    for k in range(form, form_end):
-        b = data[k]
+    for k in range(forms.offsets[label], forms.offsets[label + 1]):
+        b = forms.data[k]
         if b == 48:
             while not 48 <= buf[i] <= 57:
                 i += 1
@@ -226,31 +227,6 @@ def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: uni.Low
     return j + end - start
 
 
-@outlined
-@inner
-def _put_lowered(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    data: U8Array,
-    form: i64,
-    form_end: i64,
-    pretokenized: bool,
-    out: U8Array,
-    j: i64,
-    scratch: U8Array,
-    spelling: Spelling,
-) -> i64:
-    """Write a surface form, for the token buf[start:end], in lowercase. Return the offset after it. `scratch` as for
-    `spell`."""
-    if pretokenized:
-        after = _copy(data, form, form_end, out, j)
-    else:
-        after = _copy_form(buf, start, end, data, form, form_end, out, j)
-    size = uni.lower_into(out, j, after, j, after, scratch, 0, spelling.info, spelling.lowering)
-    return _copy(scratch, 0, size, out, j)
-
-
 @kernel
 def _write(
     buf: U8Array,
@@ -259,8 +235,7 @@ def _write(
     path: LabelPath,
     shapes: U8Array,
     copies: Copies,
-    data: U8Array,
-    offsets: I64Array,
+    forms: Strings,
     pretokenized: bool,
     first: BoolArray,
     dotted: BoolArray,
@@ -273,8 +248,7 @@ def _write(
     `write`, or empty. first: bool[n], whether each word is the first of a sentence and gets a capital; or empty.
     dotted: as in `write`, or empty. own: the spelling of these words. scratch: working memory for a word in two cases.
     """
-    token_types = words.token_types
-    info, lowering, size = spelling.info, spelling.lowering, buf.size
+    token_types, lowering, info, (data, offsets) = words.token_types, spelling.lowering, spelling.lowering.info, forms
     n_copied = 0  # buf[:n_copied] has been written
     j = 0  # the size of the output so far
     has_copies = copies.starts.size > 0
@@ -315,73 +289,72 @@ def _write(
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
                 if spelling.respells and label != 0:
-                    j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, scratch, spelling)
+                    j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
+                    j = _copy(scratch, 0, uni.lower_into(out, word, j, word, j, scratch, 0, lowering), out, word)
                 else:
-                    j = uni.lower_into(buf, start, end, 0, size, out, j, info, own.lowering if is_dotted else lowering)
+                    j = uni.lower_into(buf, start, end, 0, buf.size, out, j, own.lowering if is_dotted else lowering)
                 j = spell(out, word, j, shapes[i], scratch, own if is_dotted else spelling)
                 j = _compose_dotted(out, word, j)
-            if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
-                j = uni.lower_into(buf, start, end, 0, size, out, word, info, lowering)
+            if has_sigma(out, word, j) and uni.is_joined(buf, start, end, info):
+                j = uni.lower_into(buf, start, end, 0, buf.size, out, word, lowering)
         elif label == 0:
-            j = uni.lower_into(buf, start, end, 0, size, out, j, info, lowering)
-        elif pretokenized:
-            j = _copy(data, form, form_end, out, j)
+            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, lowering)
         else:
-            j = _copy_form(buf, start, end, data, form, form_end, out, j)
+            j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
         if is_first:
             while pretokenized and word < j and opens(uni.decode(out, word, j)[0]):
                 word = uni.decode(out, word, j)[1]
             if word < j and info[uni.decode(out, word, j)[0]] & uni.CLASS == uni.LETTER:
                 # The lowercase of a capital sigma after a cased symbol (Ⓐ) could be another one.
-                may_change = uni.decode(out, word, j)[0] == uni.SMALL_SIGMA and is_joined(
-                    buf, start + word - written, end, size, info
+                may_change = uni.decode(out, word, j)[0] == uni.SMALL_SIGMA and uni.is_joined(
+                    buf, start + word - written, end, info
                 )
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
         if is_dotted or _has_dotted(buf, start, end):
             j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted)
-    return _copy(buf, n_copied, size, out, j)
+    return _copy(buf, n_copied, buf.size, out, j)
 
 
 def write(
     buf: U8Array,
     words: Words,
     path: LabelPath,
+    costs: CasingCosts,
     symbols: Symbols,
     pretokenized: bool,
     sentence_case: bool,
-    shapes: U8Array | None = None,
-    copies: Copies | None = None,
-    keeps_capital: U8Array | None = None,
-    dotted: BoolArray | None = None,
-    languages: U8Array | None = None,
     may_change: BoolArray | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
-    A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
-    in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
-    first word of each sentence is capitalized, also after a prefix (text/sentences.py). keeps_capital: as in
-    `CasingCosts`. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
-    `CasingCosts`. may_change: bool[n], the words that may change at all; None: all.
+    A word in its most frequent form, or without a form, is written in costs.shapes[i] unless that is
+    `shapes.AS_FORM`. Words in the shape MIXED, and PROTECTED tokens, are copied from `costs.copies` where it has them.
+    With `sentence_case`, the first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words
+    with costs.dotted[i] follow the rules of Turkish, except Roman numerals. may_change: bool[n], the words that may
+    change at all; None: all.
     """
+    copies, keeps = costs.copies or _NO_COPIES, costs.keeps_capital
+    shapes, dotted = (
+        _NO_SHAPES if costs.shapes is None else costs.shapes,
+        _NONE if costs.dotted is None else costs.dotted,
+    )
     spelling = own = spelling_of(symbols.language)
-    if dotted is not None:
+    if dotted.size:
         names = symbols.language.name.partition("/")[0].split("+")
         own = spelling_of(rules_of(names[symbols.language.dotted[0]]))
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
-        size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
-        size += int((copies.ends - copies.starts).sum()) if copies else 0
+        size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum() + (copies.ends - copies.starts).sum())
     # For a lowercase word, that word in a shape, and the lowercase of this.
     scratch = sparse((uni.GROWTH + uni.GROWTH**2 + uni.GROWTH**3) * size + 8, np.uint8)
     out = np.empty(uni.GROWTH * size + 8, np.uint8)
-    shapes = _NO_SHAPES if shapes is None else shapes
-    first = _NONE if keeps_capital is None else keeps_capital == KEEPS
-    may_be_first = sentence_case if keeps_capital is None else sentence_case | (keeps_capital == KEEPS_FIRST)
+    first = _NONE if keeps is None else keeps == KEEPS
+    may_be_first = sentence_case if keeps is None else sentence_case | (keeps == KEEPS_FIRST)
     if np.any(may_be_first):
-        of_sentences = may_be_first & first_words(buf, words, path.begins, pretokenized, symbols.language, languages)
+        of_sentences = first_words(buf, words.tokens, path.begins, pretokenized, symbols.language, costs.languages)
+        of_sentences &= may_be_first
         first = of_sentences | first if first.size else of_sentences
     changing = np.empty(len(path.labels), np.int64)
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
@@ -389,27 +362,27 @@ def write(
     if may_change is not None:
         changing = changing[may_change[changing]]
     size = _write(
-        buf, words, changing, path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
-        pretokenized, first, _NONE if dotted is None else dotted, spelling, own, scratch, out,
+        buf, words, changing, path, shapes, copies, symbols.strings, pretokenized, first, dotted, spelling, own,
+        scratch, out,
     )  # fmt: skip
     return out[:size].data
 
 
 def starts_only(
     buf: U8Array, words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> tuple[LabelPath, U8Array, U8Array, BoolArray]:
+) -> tuple[LabelPath, CasingCosts, BoolArray]:
     """Return how to `write` for the option `only="starts"`: only the first words of sentences, if they are in lower
     case, and the word I (I'm, I'll), where it is on the path.
 
-    The path, and for each of the n words its shape, KEEPS if it gets a capital, and whether it may change at all.
+    The path, the costs with the shapes and capitals, and for each of the n words whether it may change at all.
     """
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
     is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
     is_small = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
-    first = is_small & first_words(buf, words, path.begins, pretokenized, symbols.language, costs.languages)
+    first = is_small & first_words(buf, words.tokens, path.begins, pretokenized, symbols.language, costs.languages)
     begin, end = symbols.offsets[path.labels], symbols.offsets[path.labels + 1]
     second = symbols.data[np.minimum(begin + 1, symbols.data.size - 1)]
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
-    labels = np.where(first, words.first_labels, path.labels)
-    shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return path._replace(labels=labels), shapes, first * np.uint8(KEEPS), first | (is_i & is_small)
+    path = path._replace(labels=np.where(first, words.first_labels, path.labels))
+    costs = costs._replace(shapes=np.where(first, np.uint8(Shape.LOWER), shapes), keeps_capital=first * np.uint8(KEEPS))
+    return path, costs, first | (is_i & is_small)

@@ -38,35 +38,10 @@ def _without_digits(part: u64) -> u64:
     return part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))
 
 
-@outlined
-@inner
-def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> bool:
-    """Return whether only IS_IGNORABLE characters are between buf[start:end] and a cased letter: the lowercase of a
-    capital sigma in the token could then depend on text outside it."""
-    i = start
-    while i > 0:
-        i -= 1
-        while i > 0 and buf[i] & 0xC0 == 0x80:
-            i -= 1
-        flags = info[uni.decode(buf, i, size)[0]]
-        if not flags & uni.IS_IGNORABLE:
-            if flags & uni.IS_CASED:
-                return True
-            break
-    i = end
-    while i < size:
-        code, i = uni.decode(buf, i, size)
-        flags = info[code]
-        if not flags & uni.IS_IGNORABLE:
-            return flags & uni.IS_CASED != 0
-    return False
-
-
 class LowerCase(NamedTuple):
     """How tokens are written in lowercase as the LM has them, and memory for one: GROWTH times as many bytes, and 8."""
 
     pretokenized: bool
-    info: U8Array
     lowering: uni.Lowering
     lowered: U8Array  # the token in lowercase
     word: U8Array  # the same in the LM's spelling
@@ -78,7 +53,7 @@ def canonical_lowercase(buf: U8Array, start: i64, end: i64, token_type: u8, lowe
     """Write the token buf[start:end] to lower.word in lowercase as the LM has it. Return its length."""
     if token_type != tok.WORD and token_type != tok.COMPOUND:
         return tok.canonical(buf, start, end, token_type, lower.word)
-    length = uni.lower_into(buf, start, end, 0, buf.size, lower.lowered, 0, lower.info, lower.lowering)
+    length = uni.lower_into(buf, start, end, 0, buf.size, lower.lowered, 0, lower.lowering)
     if not lower.pretokenized:
         return tok.canonical(lower.lowered, 0, length, token_type, lower.word)
     copy_bytes(lower.lowered, 0, length, lower.word, 0)
@@ -121,7 +96,7 @@ def _match(
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
     starts, ends, token_types = tokens
-    pretokenized, info, (data, offsets) = lower.pretokenized, lower.info, forms
+    pretokenized, info, (data, offsets) = lower.pretokenized, lower.lowering.info, forms
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
     n_words, n_glued = 0, 0
     covered = 0  # the end of the last compound
@@ -158,7 +133,7 @@ def _match(
                 label, n_forms = ix.first_label(k, length, index), slots[k].n_forms_length >> u32(4)
                 # Exclude forms that would change the lowercase of the whole line.
                 may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
-                if may_change and is_joined(buf, start, end, buf.size, info):
+                if may_change and uni.is_joined(buf, start, end, info):
                     label, n_forms = u32(0), u32(0)
                 is_word, kind = token_type == tok.WORD or token_type == tok.COMPOUND, i64(NOTHING)
                 if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):
@@ -232,7 +207,7 @@ class Transducer:
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
         candidates = np.empty(keys.size, np.int64)
-        lower = LowerCase(self.pretokenized, uni.INFO, language.lowering, scratch.lowered, scratch.word)
+        lower = LowerCase(self.pretokenized, language.lowering, scratch.lowered, scratch.word)
         n, n_glued = _match(
             buf, lower, tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch, words, candidates
         )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels.types import Array, BoolArray, F32Array, I64Array, Record, U8Array, U32Array
+from capfst.text.tokenizer import Tokens
 
 
 class Words(NamedTuple):
@@ -25,6 +26,10 @@ class Words(NamedTuple):
     n_forms: U32Array  # [n]: 0 for OOV words and line ends
     may_begin: BoolArray  # [n]: whether a sentence may begin with the word, inside its line
     begin_odds: F32Array  # [n]: if one may, the logarithm of the odds, a weight on S: +inf if one does
+
+    @property
+    def tokens(self) -> Tokens:
+        return Tokens(*self[:3])
 
 
 ArcCosts = npt.NDArray[np.float32]

@@ -25,7 +25,7 @@ from capfst.text.facts import rows
 from capfst.text.language import NAME, Language
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
-from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
+from capfst.text.unicode import GROWTH, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
 _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
@@ -75,13 +75,11 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
 
 
 @inner
-def _row(
-    buf: U8Array, start: i64, end: i64, language: u64, table: Table, info: U8Array, lowering: Lowering, lowered: U8Array
-) -> i64:
+def _row(buf: U8Array, start: i64, end: i64, language: u64, table: Table, lowering: Lowering, lowered: U8Array) -> i64:
     """Return the row of the symbol buf[start:end] in these languages, or −1."""
     if end - start > _LONGEST:
         return -1
-    length = lower_into(buf, start, end, start, end, lowered, 0, info, lowering)
+    length = lower_into(buf, start, end, start, end, lowered, 0, lowering)
     key = i64(eight_of(lowered, 0, length)) if length <= _LONGEST else 0
     k = lower_bound(table.keys, 0, table.keys.size, key)
     while k < table.keys.size and table.keys[k] == key:
@@ -107,7 +105,6 @@ def _find(
     units: Table,
     abbreviations: Table,
     policy: i64,
-    info: U8Array,
     lowering: Lowering,
     lowered: U8Array,
     text: U8Array,
@@ -134,11 +131,11 @@ def _find(
             continue
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
         if is_number or number == i - 1 or (number == i - 2 and _is_hyphen(buf, words, i - 1)):
-            k = _row(buf, unit, last, language, table, info, lowering, lowered)
+            k = _row(buf, unit, last, language, table, lowering, lowered)
         if k < 0 and is_short and not is_number:
             last, table = end - i64(has_period), abbreviations
-            k = _row(buf, unit, last, language, table, info, lowering, lowered)
-        if k < 0 or _is_left(buf, unit, last, table, k, policy, info):
+            k = _row(buf, unit, last, language, table, lowering, lowered)
+        if k < 0 or _is_left(buf, unit, last, table, k, policy, lowering.info):
             continue
         if table.precede[k] and not _follows_number(buf, words, i):
             continue
@@ -149,7 +146,7 @@ def _find(
         size += unit - start + symbol_end - symbol
         copy_bytes(buf, last, end - last, text, size)
         size += end - last
-        listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, info)
+        listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, lowering.info)
         n += 1
     return n, size
 
@@ -196,6 +193,6 @@ class Units:
         listed, text = sparse(n, LISTED), sparse(2 * buf.size + _LONGEST, np.uint8)
         n_units, size = _find(
             buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.units, self.abbreviations,
-            _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
+            _POLICIES[input_case], self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
         )  # fmt: skip
         return Found(text[:size], listed[:n_units], listed[:0]) if n_units else None

@@ -17,7 +17,7 @@ from capfst.kernels.types import Array, F32Array, I32Array, I64Array, Record, U8
 from capfst.system.hashing import PRIME
 from capfst.system.sparse import sparse
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, put_lowered
+from capfst.text.unicode import GROWTH, Lowering, eight_of, put_lowered
 
 EIGHT = 8  # the longest words, in bytes, that are their own keys
 BLOCK = 32  # tokens whose slots are prefetched together
@@ -121,7 +121,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def _build(
-    forms: Strings, starts: I32Array, order: I64Array, info: U8Array, lowering: Lowering, index: Index, scratch: Scratch
+    forms: Strings, starts: I32Array, order: I64Array, lowering: Lowering, index: Index, scratch: Scratch
 ) -> None:
     """Fill an index with the words, in this order. forms: by label."""
     slots, parts, (data, offsets) = index.slots, index.parts, forms
@@ -131,7 +131,7 @@ def _build(
         for k in range(block, block_end):
             token, label = scratch.tokens[k - block], starts[order[k]]
             start, end = offsets[label], offsets[label + 1]
-            size = put_lowered(data, start, end, parts, used + 1, scratch.word, info, lowering)
+            size = put_lowered(data, start, end, parts, used + 1, scratch.word, lowering)
             token.begin, token.length, token.key = used + 1, size, key_of(parts, used + 1, size)
             token.slot = first_slot(token.key, size, slots)
             prefetch(slots, token.slot)
@@ -156,7 +156,7 @@ def build_index(symbols: Symbols, starts: I32Array, costs: F32Array | None = Non
     )
     scratch = Scratch.of(0, int(np.diff(symbols.offsets).max()))
     order = np.argsort(is_rare, kind="stable")
-    _build(symbols.strings, starts, order, INFO, symbols.language.lowering, index, scratch)
+    _build(symbols.strings, starts, order, symbols.language.lowering, index, scratch)
     return index
 
 

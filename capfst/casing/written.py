@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import count_ones, get_eight, inner, kernel
+from capfst.kernels import count_ones, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
-from capfst.text.sentences import is_apostrophe
+from capfst.text.sentences import first_words, is_apostrophe
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE
 from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
@@ -32,7 +31,6 @@ _NEWLINE, _ZERO, _NINE = ord("\n"), ord("0"), ord("9")
 _FEMININE, _MASCULINE = 0xAA, 0xBA  # 1ª n.º
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
-_AT_ONCE = 64  # bytes
 _SMALL_N, _SMALL_S = ord("n"), ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
@@ -47,21 +45,15 @@ def _is_capital(flags: u8) -> bool:
 
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
-    for begin in range(0, buf.size, _AT_ONCE):
-        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
-        for i in range(begin, end - 7, 8):
-            part = get_eight(buf, i)
-            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
-        for i in range(begin + (end - begin) // 8 * 8, end):
-            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
-        i = begin
-        while odd & _HIGH != u64(0) and i < end:
-            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
-                i += 1
-            else:
-                code, i = decode(buf, i, buf.size)
-                if _is_capital(info[code]):
-                    return True
+    i = 0
+    while i < buf.size:
+        part = eight_of(buf, i, buf.size)
+        if (within(part, _CAPITAL_A, _CAPITAL_Z) | part) & _HIGH == u64(0):
+            i += 8
+        else:
+            code, i = decode(buf, i, buf.size)
+            if _is_capital(info[code]):
+                return True
     return False
 
 
@@ -114,7 +106,7 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
 def written_shapes(buf: U8Array, words: Words, pretokenized: bool) -> U8Array:
     """Return uint8[n]: the written Shape of each word, with HAS_SMALL and MAY_BEGIN; CASELESS for other tokens."""
     shapes = np.empty(len(words.starts), np.uint8)
-    _read(buf, words, first_words(buf, words, words.may_begin, pretokenized), INFO, shapes)
+    _read(buf, words, first_words(buf, words.tokens, words.may_begin, pretokenized), INFO, shapes)
     return shapes
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.first_words import small_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
@@ -34,6 +33,7 @@ from capfst.context.spellings import add_spellings, has_spellings, set_spelling_
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
+from capfst.text.sentences import small_words
 from capfst.text.strings import Strings
 
 SCALE = 3.0
@@ -337,7 +337,7 @@ def casing_costs(
         of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
         of_words = np.repeat(of_sentences, np.diff(text.ends, prepend=0))
         costs = costs._replace(languages=of_words)
-        is_small = small_words(buf, words, symbols.language, of_words)
+        is_small = small_words(buf, words.tokens, symbols.language, of_words)
         if context is not None and is_small.any():
             _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
     if symbols.language.dotted and known.n_languages:

@@ -243,24 +243,22 @@ def evidence_in_12(evidence: i64) -> i64:
 
 
 @allocating
-def _hash_words(
-    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: uni.Lowering, hashes: U32Matrix
-) -> None:
+def _hash_words(data: U8Array, offsets: I64Array, starts: I32Array, lowering: uni.Lowering, hashes: U32Matrix) -> None:
     longest = 0
     for label in range(offsets.size - 1):
         longest = max(longest, offsets[label + 1] - offsets[label])
     word = np.empty(longest * uni.GROWTH + 8, np.uint8)
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
-        size = uni.lower_into(data, start, end, start, end, word, 0, info, lowering)
-        hash_word(word, 0, size, info, hashes[number])
+        size = uni.lower_into(data, start, end, start, end, word, 0, lowering)
+        hash_word(word, 0, size, lowering.info, hashes[number])
 
 
 def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
-    _hash_words(symbols.data, symbols.offsets, starts, uni.INFO, symbols.language.lowering, hashes)
+    _hash_words(symbols.data, symbols.offsets, starts, symbols.language.lowering, hashes)
     return hashes
 
 

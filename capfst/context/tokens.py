@@ -28,7 +28,7 @@ from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
+from capfst.text.unicode import GROWTH, Lowering, lower_into
 
 _AHEAD = 16  # words
 
@@ -49,7 +49,7 @@ class Lowercaser(NamedTuple):
         size = longest * GROWTH + 8
         lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
         return cls(
-            LowerCase(transducer.pretokenized, INFO, lowering, *memory),
+            LowerCase(transducer.pretokenized, lowering, *memory),
             transducer.stripping,
             transducer.index,
             np.empty(N_HASHES, np.uint32),
@@ -82,7 +82,7 @@ def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -
     word's size."""
     lower = lowercaser.lower
     size = canonical_lowercase(buf, words.starts[i], words.ends[i], words.token_types[i], lower)
-    hash_word(lower.word, 0, size, lower.info, lowercaser.hashes)
+    hash_word(lower.word, 0, size, lower.lowering.info, lowercaser.hashes)
     return size
 
 
@@ -93,7 +93,7 @@ def _oov_token(
     """Fill the token of OOV word i, and lowercaser as hash_lowercase does; return the word's size."""
     size = hash_lowercase(buf, words, i, lowercaser)
     is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
-    is_cased = is_word and shape_of(lowercaser.lower.word, 0, size, lowercaser.lower.info) != Shape.CASELESS
+    is_cased = is_word and shape_of(lowercaser.lower.word, 0, size, lowercaser.lower.lowering.info) != Shape.CASELESS
     token.shape_evidence = rare_evidence(rare, lowercaser.hashes[WHOLE]) if is_cased else NO_CASE
     token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
     token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
@@ -121,7 +121,7 @@ def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
         return 0
-    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.lower.info, lowercaser.stripping)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.stripping)
     return find_label(stripped, size, lowercaser.known, lowercaser.parts)
 
 

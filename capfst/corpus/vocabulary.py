@@ -30,7 +30,7 @@ from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Arr
 from capfst.system.buckets import Store
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
+from capfst.text.unicode import GROWTH, Lowering, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
@@ -170,13 +170,13 @@ def relabel(stream: U32Array, labels: U32Array) -> None:
 
 
 @kernel
-def _lowercase(words: Strings, info: U8Array, lowering: Lowering, out: Strings) -> None:
+def _lowercase(words: Strings, lowering: Lowering, out: Strings) -> None:
     """Fill `out` with the lowercase form of each word."""
     size = 0
     out.offsets[0] = 0
     for k in range(words.offsets.size - 1):
         start, end = words.offsets[k], words.offsets[k + 1]
-        size = lower_into(words.data, start, end, start, end, out.data, size, info, lowering)
+        size = lower_into(words.data, start, end, start, end, out.data, size, lowering)
         out.offsets[k + 1] = size
 
 
@@ -440,7 +440,7 @@ def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
 def lowercase_forms(words: Strings, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.int64]]:
     """Return the distinct lowercase forms of the words; and for each word the index of its form."""
     lowered = Strings(np.empty(words.data.size * GROWTH + 8, np.uint8), np.empty(len(words.offsets), np.int64))
-    _lowercase(words, INFO, lowering, lowered)
+    _lowercase(words, lowering, lowered)
     distinct = Interner()
     lower_of = distinct.ids(lowered).astype(np.int64) - 1
     return distinct.words(), lower_of

@@ -18,7 +18,7 @@ from capfst.kernels.types import I32Array, I64Array, U8Array, U64Array, U64Matri
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings, is_same
-from capfst.text.unicode import GROWTH, INFO, Lowering, is_small, lower_bytes, put_lowered
+from capfst.text.unicode import GROWTH, Lowering, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of all OOV words
@@ -132,9 +132,7 @@ def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
 
 
 @kernel
-def _find_words(
-    symbols: Strings, starts: I32Array, parts: U64Matrix, scratch: U8Array, info: U8Array, lowering: Lowering
-) -> i64:
+def _find_words(symbols: Strings, starts: I32Array, parts: U64Matrix, scratch: U8Array, lowering: Lowering) -> i64:
     """Fill `starts` with the first label of each lowercase word, and V + 1.
 
     `parts` (two words as uint64 of eight bytes) and `scratch` (one word) are work space. Returns the number of words,
@@ -145,7 +143,7 @@ def _find_words(
     for label in range(1, len(offsets) - 1):
         before, now = parts[label - 1 & 1], parts[label & 1]
         start, end = offsets[label], offsets[label + 1]
-        size = put_lowered(data, start, end, now, 0, scratch, info, lowering)
+        size = put_lowered(data, start, end, now, 0, scratch, lowering)
         order = -1 if label == 1 else _order(before, before_size, now, size)
         if order > 0:
             return -label
@@ -197,7 +195,7 @@ def first_labels(symbols: Symbols) -> I32Array:
     starts = np.empty(len(symbols), np.int32)
     longest = np.diff(symbols.offsets).max() * GROWTH + 8
     parts, scratch = np.empty((2, longest // 8), np.uint64), np.empty(longest, np.uint8)
-    words = _find_words(symbols.strings, starts, parts, scratch, INFO, symbols.language.lowering)
+    words = _find_words(symbols.strings, starts, parts, scratch, symbols.language.lowering)
     if words < 0:
         raise DamagedModelError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or repeated")
     return starts[: words + 1].copy()

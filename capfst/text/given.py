@@ -20,7 +20,7 @@ from capfst.text.inclusive import Endings, inclusive_end
 from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
 from capfst.text.strings import is_same
-from capfst.text.unicode import CLASS, GROWTH, INFO, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
+from capfst.text.unicode import CLASS, GROWTH, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
 
 _AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
 _SIGNS = ascii_set(":*_")
@@ -159,7 +159,7 @@ class Text(NamedTuple):
         lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
         expected = sparse(GROWTH * size, np.uint8)
         out = sparse(recased.size + GROWTH * size, np.uint8)
-        n = _write(self, recased, endings, INFO, language.lowering, language.casing, lowered, expected, out)
+        n = _write(self, recased, endings, language.lowering, language.casing, lowered, expected, out)
         return out[:n].data
 
 
@@ -168,7 +168,6 @@ def _write(
     meant: Text,
     recased: U8Array,
     endings: U8Array,
-    info: U8Array,
     lowering: Lowering,
     casing: Lowering,
     lowered: U8Array,
@@ -197,7 +196,7 @@ def _write(
         while i < i_end or (k < starts.size and starts[k] == i):
             if k < starts.size and starts[k] == i:
                 if ends[k] == i and (endings[k] == LOWER or (endings[k] == AS_BEFORE and has_changed)):
-                    o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, info, casing)
+                    o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, casing)
                 else:
                     copy_bytes(given, g, sizes[k], out, o)
                     o += sizes[k]
@@ -215,8 +214,8 @@ def _write(
             o += size
             g += after - i
             i, j = after, j_after
-        size = lower_into(out, written, o, written, o, lowered, 0, info, lowering)
-        wanted = lower_into(given, begin, g, begin, g, expected, 0, info, lowering)
+        size = lower_into(out, written, o, written, o, lowered, 0, lowering)
+        wanted = lower_into(given, begin, g, begin, g, expected, 0, lowering)
         if j != j_end or not is_same(lowered, 0, size, expected, 0, wanted):
             copy_bytes(given, begin, g - begin, out, written)
             o = written + g - begin

@@ -133,6 +133,7 @@ def _joined(names: tuple[str, ...]) -> Language:
     lowered += [row for row in uni.LOWERING.sequences.tolist() if row[0] not in replaced]
     for made in (table, title, upper):
         made.flags.writeable = False
+    small_first = tuple(_words("small_first.tsv", names))
     lowering = uni.Lowering.of(table, longest_first(lowered, 0, 2 * uni.WIDTH))
     return Language(
         "+".join(names),
@@ -141,9 +142,9 @@ def _joined(names: tuple[str, ...]) -> Language:
         title,
         upper,
         longest_first(raised, uni.WIDTH, 2 * uni.WIDTH + 1),
-        np.array(sorted({_key(word) for name in names for word in _clitics(name)}), np.uint64),
+        np.unique(np.concatenate(_words("clitics.tsv", names))),
         dotted=tuple(dotted),
-        small_first=_small_first(names),
+        small_first=small_first if any(map(len, small_first)) else (),
     )
 
 
@@ -155,19 +156,10 @@ def _rules(name: str) -> list[_Rule]:
     ]
 
 
-def _clitics(name: str) -> list[str]:
-    return [word for language, word in rows("clitics.tsv") if language == name]
-
-
-def _small_first(names: tuple[str, ...]) -> tuple[U64Array, ...]:
-    found = rows("small_first.tsv")
-    if not {language for language, _ in found} & {*names}:
-        return ()
-    return tuple(np.array([_key(word) for language, word in found if language == name], np.uint64) for name in names)
-
-
-def _key(word: str) -> int:
-    return int.from_bytes(word.encode("ascii"), "little")
+def _words(table: str, names: tuple[str, ...]) -> list[U64Array]:
+    """Return the words of each language in a table, each as the lowest bytes of an integer."""
+    keys = [(language, int.from_bytes(word.encode("ascii"), "little")) for language, word in rows(table)]
+    return [np.array([key for language, key in keys if language == name], np.uint64) for name in names]
 
 
 def padded(codes: list[int]) -> list[int]:

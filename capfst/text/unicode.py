@@ -104,6 +104,7 @@ class Lowering(NamedTuple):
     not_plain: u64  # bits that eight plain bytes never have; all, if there are several such characters
     case: u64  # the bit that ASCII lowercase letters have and capitals lack, eight times; 0 if case stays
     is_regular: bool  # whether all of ASCII is lowered as in most languages
+    info: U8Array = INFO
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
@@ -282,29 +283,43 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     return j + size
 
 
-@outlined
 @inner
-def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
-    """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`.
-
-    Final_Sigma (Unicode 3.13, table 3-17): after CASED IGNORABLE*, and not before IGNORABLE* CASED.
-    """
-    cased = False
-    while i > start and not cased:
+def _is_after_cased(buf: U8Array, i: i64, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether buf[start:i] ends with a cased character, and any that are ignorable."""
+    while i > start:
         i -= 1
         while i > start and buf[i] & 0xC0 == 0x80:
             i -= 1
-        code, _ = decode(buf, i, end)
+        flags = info[decode(buf, i, end)[0]]
+        if not flags & IS_IGNORABLE:
+            return flags & IS_CASED != 0
+    return False
+
+
+@inner
+def _is_before_cased(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
+    """Return whether buf[i:end] begins with any characters that are ignorable, and a cased one."""
+    while i < end:
+        code, i = decode(buf, i, end)
         if not info[code] & IS_IGNORABLE:
-            cased = info[code] & IS_CASED != 0
-            break
-    if not cased:
-        return False
-    while after < end:
-        code, after = decode(buf, after, end)
-        if not info[code] & IS_IGNORABLE:
-            return info[code] & IS_CASED == 0
-    return True
+            return info[code] & IS_CASED != 0
+    return False
+
+
+@outlined
+@inner
+def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`: after CASED
+    IGNORABLE*, and not before IGNORABLE* CASED (Final_Sigma, Unicode 3.13, table 3-17)."""
+    return _is_after_cased(buf, i, start, end, info) and not _is_before_cased(buf, after, end, info)
+
+
+@outlined
+@inner
+def is_joined(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether only IS_IGNORABLE characters are between buf[start:end] and a cased letter: the lowercase of a
+    capital sigma in the token could then depend on text outside it."""
+    return _is_after_cased(buf, start, 0, buf.size, info) or _is_before_cased(buf, end, buf.size, info)
 
 
 @outlined
@@ -345,15 +360,7 @@ def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64
 @outlined
 @kernel
 def lower_into(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    context_start: i64,
-    context_end: i64,
-    out: U8Array,
-    j: i64,
-    info: U8Array,
-    lowering: Lowering,
+    buf: U8Array, start: i64, end: i64, context_start: i64, context_end: i64, out: U8Array, j: i64, lowering: Lowering
 ) -> i64:
     """Write the lowercase of buf[start:end] at out[j:]. Return the offset after it.
 
@@ -374,7 +381,7 @@ def lower_into(
         if (
             code == CAPITAL_SIGMA
             and mapped(lowering.table, code) == SMALL_SIGMA
-            and is_final_sigma(buf, i, after, context_start, context_end, info)
+            and is_final_sigma(buf, i, after, context_start, context_end, lowering.info)
         ):
             j = encode(mapped(lowering.table, FINAL_SIGMA), out, j)
         else:
@@ -408,20 +415,13 @@ def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, 
 
 @inner
 def put_lowered(
-    text: U8Array,
-    start: i64,
-    end: i64,
-    parts: U64Array,
-    begin: i64,
-    scratch: U8Array,
-    info: U8Array,
-    lowering: Lowering,
+    text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, scratch: U8Array, lowering: Lowering
 ) -> i64:
     """Write the lowercase of any word as `put_plain` does. Return its size in bytes. scratch: working memory for the
     lowercase of the word."""
     if put_plain(text, start, end, parts, begin, lowering):
         return end - start
-    size = lower_into(text, start, end, start, end, scratch, 0, info, lowering)
+    size = lower_into(text, start, end, start, end, scratch, 0, lowering)
     for i in range(0, size, 8):
         parts[begin + (i >> 3)] = eight_of(scratch, i, size)
     return size
@@ -434,7 +434,7 @@ def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
     out = np.empty(len(text) * GROWTH, np.uint8)
-    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, INFO, lowering)
+    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, lowering)
     return out[:size].tobytes()
 
 
