@@ -184,42 +184,23 @@ def _list(
     return n, size
 
 
-@inner
-def _list_all(
-    buf: U8Array, words: Words, begin: i64, end: i64, index: EntryIndex, first: i64, rules: Rules, listed: ListedArray,
-    n: i64, text: U8Array, size: i64,
+@kernel
+def find(
+    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, is_fixed: bool, listed: ListedArray, text: U8Array,
+    size: i64,
 ) -> tuple[i64, i64]:  # fmt: skip
-    """Do the same as `_list` for each casing of a run, given the first entry.
+    """Fill `listed` with the words in entries, without a weight or with one, from left to right, the longest at each
+    word, without overlaps; and text[size:] with these words. Return their number, and the new size. Entries whose words
+    cannot be written so are left out.
 
     An identifier that is a word in lower case becomes a word, and no sentence begins inside an entry without a weight.
     """
-    before, entry = n, first
-    while entry >= 0:
-        n, size = _list(buf, words, begin, end, index, entry, rules, listed, n, text, size)
-        entry = i64(index.entries[entry].following)
-    if n > before:
-        if words.token_types[begin] == PROTECTED and end == begin + 1 and index.entries[first].is_word:
-            words.token_types[begin] = WORD
-        for i in range(begin + 1, end if index.entries[first].weight == np.inf else begin):
-            words.may_begin[i] = False
-    return n, size
-
-
-@kernel
-def find(
-    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, fixed: ListedArray, weighted: ListedArray,
-    text: U8Array,
-) -> tuple[i64, i64, i64]:  # fmt: skip
-    """Fill `fixed` with the words in entries without a weight in a text, and `weighted` with those in others: each from
-    left to right, the longest at each word, without overlaps; and `text` with these words. Return the numbers of both,
-    and the size of the text. Entries whose words cannot be written so are left out."""
-    n_fixed, n_weighted, size, fixed_end, weighted_end = 0, 0, 0, 0, 0
-    last = words.starts.size - 1
+    n, after, last = 0, 0, words.starts.size - 1
     for begin in range(words.starts.size):
         prefetch(index.begins, words.first_labels[min(begin + _AHEAD, last)])
-        if not index.begins[words.first_labels[begin]]:
+        if begin < after or not index.begins[words.first_labels[begin]]:
             continue
-        end, key, run_end, of_fixed, of_weighted, fixed_stop, weighted_stop = begin, u64(0), 0, -1, -1, 0, 0
+        end, key, run_end, entry = begin, u64(0), 0, -1
         while end <= last and words.token_types[end] != NEWLINE and run_end <= index.longest:
             if words.ends[end] - words.starts[end] > GROWTH * index.longest:
                 break
@@ -228,18 +209,19 @@ def find(
             key, rules.ends[end - begin] = _extended(key, rules.run, before, run_end), run_end
             slot = index.slots[_slot_of(key, index.slots)]
             end += 1
-            if slot.entry >= 0 and slot.is_fixed:
-                of_fixed, fixed_stop = i64(slot.entry), end
-            elif slot.entry >= 0:
-                of_weighted, weighted_stop = i64(slot.entry), end
+            if slot.entry >= 0 and slot.is_fixed == is_fixed:
+                entry, after = i64(slot.entry), end
             if not slot.continues:  # also an empty slot
                 break
-        if of_fixed >= 0 and begin >= fixed_end:
-            fixed_end = fixed_stop
-            n_fixed, size = _list_all(buf, words, begin, fixed_end, index, of_fixed, rules, fixed, n_fixed, text, size)
-        if of_weighted >= 0 and begin >= weighted_end:
-            weighted_end = weighted_stop
-            n_weighted, size = _list_all(
-                buf, words, begin, weighted_end, index, of_weighted, rules, weighted, n_weighted, text, size
-            )
-    return n_fixed, n_weighted, size
+        if entry < 0:
+            continue
+        first, n_before = index.entries[entry], n
+        while entry >= 0:  # the casings of these words
+            n, size = _list(buf, words, begin, after, index, entry, rules, listed, n, text, size)
+            entry = i64(index.entries[entry].following)
+        if n > n_before:
+            if words.token_types[begin] == PROTECTED and after == begin + 1 and first.is_word:
+                words.token_types[begin] = WORD
+            for i in range(begin + 1, after if is_fixed else begin):
+                words.may_begin[i] = False
+    return n, size

@@ -32,12 +32,6 @@ _V = ord("v")
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
 
 
-@inner
-def _without_digits(part: u64) -> u64:
-    """Return eight bytes of ASCII with each digit replaced by 0."""
-    return part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))
-
-
 class LowerCase(NamedTuple):
     """How tokens are written in lowercase as the LM has them, and memory for one: GROWTH times as many bytes, and 8."""
 
@@ -69,7 +63,8 @@ def _normalize(
     is_word = token_type == tok.WORD or token_type == tok.COMPOUND
     if is_word and uni.put_plain(buf, start, end, parts, begin, lower.lowering):
         for i in range(0, 0 if lower.pretokenized else end - start, ix.EIGHT):
-            parts[begin + (i >> 3)] = _without_digits(parts[begin + (i >> 3)])
+            part = parts[begin + (i >> 3)]
+            parts[begin + (i >> 3)] = part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))  # digits become 0
         return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, lower)
     for i in range(0, length, ix.EIGHT):

@@ -89,13 +89,6 @@ def _row(buf: U8Array, start: i64, end: i64, language: u64, table: Table, loweri
     return -1
 
 
-@inner
-def _follows_number(buf: U8Array, words: Words, i: i64) -> bool:
-    """Return whether a number follows word i and its period."""
-    after = i + 1 if buf[words.ends[i] - 1] == _PERIOD else i + 2
-    return after < words.starts.size and is_digit(buf[words.starts[after]])
-
-
 @kernel
 def _find(
     buf: U8Array,
@@ -137,7 +130,8 @@ def _find(
             k = _row(buf, unit, last, language, table, lowering, lowered)
         if k < 0 or _is_left(buf, unit, last, table, k, policy, lowering.info):
             continue
-        if table.precede[k] and not _follows_number(buf, words, i):
+        after = i + 1 if has_period else i + 2  # the word after the period
+        if table.precede[k] and not (after < words.starts.size and is_digit(buf[words.starts[after]])):
             continue
         listed[n].word, listed[n].start = i, size
         symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]

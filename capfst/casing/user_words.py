@@ -67,7 +67,8 @@ class UserWords:
         self.transducer = transducer
         self.lowering = transducer.symbols.language.lowering
         self.index = self._indexed(list(_variants(_entries(words))))
-        self.has_weights = bool((self.index.entries["weight"] < ei.FIXED).any())
+        weights = self.index.entries["weight"][:-1]
+        self.has_fixed, self.has_weights = (weights == ei.FIXED).any(), (weights < ei.FIXED).any()
 
     def _indexed(self, given: list[_Entry]) -> ei.EntryIndex:
         data = "".join(f"{entry.text}\n" for entry in given).encode()
@@ -106,12 +107,16 @@ class UserWords:
         return hashlib.sha256(bytes(self.index.casings) + bytes(self.index.entries)).hexdigest()
 
     def find(self, buf: U8Array, words: Words) -> Found | None:
-        """Return the entries in a text, whose words may be changed (`_list_all`); None if there are none."""
+        """Return the entries in a text, whose words may be changed (`entry_index.find`); None if there are none."""
         n, most = len(words.starts), MOST_CASINGS if self.has_weights else 1
         text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
         fixed, weighted = sparse(n, LISTED), sparse(most * n, LISTED)
         rules = ei.Rules.of(self.lowering, self.index.longest)
-        n_fixed, n_weighted, size = ei.find(buf, words, self.index, rules, fixed, weighted, text)
+        n_fixed = n_weighted = size = 0
+        if self.has_fixed:
+            n_fixed, size = ei.find(buf, words, self.index, rules, True, fixed, text, size)
+        if self.has_weights:
+            n_weighted, size = ei.find(buf, words, self.index, rules, False, weighted, text, size)
         return Found(text[:size], fixed[:n_fixed], weighted[:n_weighted]) if n_fixed + n_weighted else None
 
 

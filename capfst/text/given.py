@@ -1,9 +1,9 @@
 """Read text as it is meant, and write it as it was given: with its entities, and the endings of inclusive forms.
 
-In: a text. Out: the same text with the characters that entities stand for (entities.py), and without the endings of
-inclusive forms (inclusive.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased
-like any other; then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets
-in one text are offsets in the other (`Text.offsets`). A text without either, as most are, is not copied.
+In: a text. Out: the same text with the characters that entities stand for, and without the endings of inclusive forms
+(notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other;
+then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets in one text are
+offsets in the other (`Text.offsets`). A text without either, as most are, is not copied.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import numpy as np
 from capfst.kernels import copy_bytes, get_eight, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64, u64
 from capfst.system.sparse import sparse
-from capfst.text.entities import character, may_be_entity
-from capfst.text.inclusive import Endings, inclusive_end
-from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
+from capfst.text.notations import Endings, character, inclusive_end, may_be_entity
+from capfst.text.notations import endings as forms
 from capfst.text.strings import is_same
 from capfst.text.unicode import CLASS, GROWTH, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
 
@@ -70,68 +69,6 @@ def _has(part: u64, byte: i64) -> u64:
     return (differ - _EACH) & ~differ
 
 
-@kernel
-def _read(
-    buf: U8Array,
-    keeps_entities: bool,
-    keeps_spaces: bool,
-    endings: Endings,
-    out: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    sizes: I64Array,
-) -> tuple[i64, i64]:
-    """Write the text as it is meant to `out`, if it differs. Fill `starts` and `ends` with the offsets in `out` of the
-    character of each entity, or where an ending is left out, and `sizes` with the size of these in `buf`. Return the
-    size of the text, and their number. keeps_…: as in `read`."""
-    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]; nothing is copied before the first of them
-    while i < buf.size:
-        i = _next_sign(buf, i)
-        if i == buf.size:
-            break
-        if n > 0:
-            copy_bytes(buf, copied, i - copied, out, j)
-            j += i - copied
-            copied = i
-        end, code = i64(-1), i64(-1)
-        if buf[i] == _AMP:
-            end, code = character(buf, i, endings.names)
-            is_part = code == _HASH and i > 0 and (buf[i - 1] if n == 0 else out[j - 1]) == _AMP  # of a number
-            if code < 0 or is_part or (keeps_spaces and endings.names.info[code] & CLASS == SPACE):
-                end, code = i64(-1), i64(-1)
-        if not keeps_entities and (buf[i] != _AMP or code >= 0):
-            ending = inclusive_end(buf, i, buf, i, endings) if n == 0 else inclusive_end(out, j, buf, i, endings)
-            if ending > 0:
-                end, code = ending, i64(-1)
-        if end < 0:
-            i += 1
-            continue
-        if n == 0:
-            copy_bytes(buf, 0, i, out, 0)
-            j = i
-        starts[n], sizes[n] = j, end - i
-        if keeps_entities:
-            copy_bytes(buf, i, end - i, out, j)
-            j += end - i
-        elif code >= 0:
-            j = encode(code, out, j)
-        ends[n] = j
-        n += 1
-        i = copied = end
-    if n > 0:
-        copy_bytes(buf, copied, buf.size - copied, out, j)
-        j += buf.size - copied
-    return j, n
-
-
-@inner
-def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
-    """Return the end of the run from `i` on of white space and controls of ASCII, or of other characters."""
-    while i < text.size and (text[i] <= _SPACE) == is_blank:
-        i += 1
-    return i
-
-
 AS_GIVEN, LOWER, AS_BEFORE = range(3)
 """How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
 
@@ -161,6 +98,51 @@ class Text(NamedTuple):
         out = sparse(recased.size + GROWTH * size, np.uint8)
         n = _write(self, recased, endings, language.lowering, language.casing, lowered, expected, out)
         return out[:n].data
+
+
+@kernel
+def _read(meant: Text, keeps_entities: bool, keeps_spaces: bool, endings: Endings) -> tuple[i64, i64]:
+    """Write the text that was given as it is meant. Return its size, and the number of entities and endings. keeps_…:
+    as in `read`."""
+    out, buf, starts, ends, sizes = meant
+    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]
+    while True:
+        i = _next_sign(buf, i)
+        copy_bytes(buf, copied, i - copied, out, j)
+        j += i - copied
+        copied = i
+        if i == buf.size:
+            return j, n
+        end, code = i64(-1), i64(-1)
+        if buf[i] == _AMP:
+            end, code = character(buf, i, endings.names)
+            is_part = code == _HASH and j > 0 and out[j - 1] == _AMP  # of a number
+            if code < 0 or is_part or (keeps_spaces and endings.names.info[code] & CLASS == SPACE):
+                end, code = i64(-1), i64(-1)
+        if not keeps_entities and (buf[i] != _AMP or code >= 0):
+            ending = inclusive_end(out, j, buf, i, endings)
+            if ending > 0:
+                end, code = ending, i64(-1)
+        if end < 0:
+            i += 1
+            continue
+        starts[n], sizes[n] = j, end - i
+        if keeps_entities:
+            copy_bytes(buf, i, end - i, out, j)
+            j += end - i
+        elif code >= 0:
+            j = encode(code, out, j)
+        ends[n] = j
+        n += 1
+        i = copied = end
+
+
+@inner
+def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
+    """Return the end of the run from `i` on of white space and controls of ASCII, or of other characters."""
+    while i < text.size and (text[i] <= _SPACE) == is_blank:
+        i += 1
+    return i
 
 
 @kernel
@@ -236,10 +218,9 @@ def read(buf: U8Array, keeps_entities: bool = False, keeps_spaces: bool = False)
     if _next_sign(buf, 0) == buf.size:
         return Text(buf, buf, _NONE, _NONE, _NONE)
     most = buf.size // _SHORTEST
-    out = sparse(buf.size, np.uint8)
-    starts, ends, sizes = (sparse(most, np.int64) for _ in range(3))
-    size, n = _read(buf, keeps_entities, keeps_spaces, forms(), out, starts, ends, sizes)
-    return Text(out[:size], buf, starts[:n], ends[:n], sizes[:n]) if n else Text(buf, buf, _NONE, _NONE, _NONE)
+    found = Text(sparse(buf.size, np.uint8), buf, *(sparse(most, np.int64) for _ in range(3)))
+    size, n = _read(found, keeps_entities, keeps_spaces, forms())
+    return Text(found.buf[:size], buf, *(each[:n] for each in found[2:])) if n else Text(buf, buf, _NONE, _NONE, _NONE)
 
 
 def meant(text: bytes) -> bytes:

@@ -125,10 +125,11 @@ def _joined(names: tuple[str, ...]) -> Language:
             if rule.marks & UPPER:
                 upper[lowercase] = surface
             continue
+        row = padded(rule.surface) + padded(rule.lowercase)
         if rule.alters_lowercase():
-            lowered.append(padded(rule.surface) + padded(rule.lowercase))
+            lowered.append(row)
         if rule.marks:
-            raised.append([*padded(rule.surface), *padded(rule.lowercase), rule.marks])
+            raised.append([*row, rule.marks])
     replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1} | {uni.DOTTED_CAPITAL_I for _ in dotted}
     lowered += [row for row in uni.LOWERING.sequences.tolist() if row[0] not in replaced]
     for made in (table, title, upper):

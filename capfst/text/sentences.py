@@ -261,12 +261,6 @@ def _ends(code: i64) -> bool:
 
 
 @inner
-def _closes(code: i64) -> bool:
-    """Return whether the character is a closing bracket, or a quote that may close."""
-    return is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
-
-
-@inner
 def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) -> bool:
     """Return whether a sentence may have ended with the token buf[start:end]. before: whether it may have ended with
     the previous token."""
@@ -274,8 +268,10 @@ def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) 
     while buf[last] & 0xC0 == 0x80 and last > start:  # rarely taken, unlike a test for tokens of one character
         last -= 1
     code = decode(buf, last, end)[0]
+    # Closing brackets, and quotes that may close.
+    closes = is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
     is_text = (token_type != NEWLINE) & (token_type != PROTECTED)
-    return is_text & (_ends(code) | (before & _closes(code)))  # a branch would be mispredicted
+    return is_text & (_ends(code) | (before & closes))  # a branch would be mispredicted
 
 
 @inner
