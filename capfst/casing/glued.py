@@ -172,7 +172,5 @@ def separate(words: Words, candidates: I64Array, parts: Words, bits: U8Array) ->
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
     replaced, chosen = glued[splits], splits[line] & (parts.token_types != NEWLINE)
     at = np.repeat(replaced - np.arange(len(replaced)), (line_ends - line_starts)[splits])
-    return Words._make(
-        np.insert(np.delete(of_words, replaced), at, of_parts[chosen])
-        for of_words, of_parts in zip(words, parts, strict=True)
-    )
+    kept, added = (np.delete(each, replaced) for each in words), (each[chosen] for each in parts)
+    return Words._make(np.insert(each, at, these) for each, these in zip(kept, added, strict=True))
