@@ -67,7 +67,6 @@ def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _letters(data: U8Array, start: i64, end: i64) -> i64:
     """Return how many characters data[start:end] has if all are letters, else 0."""
     letters = 0
@@ -103,7 +102,6 @@ def _is_mac(data: U8Array, start: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _after_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
     """Return where the name after o' begins: one or two letters, an apostrophe, at least two letters; −1 for other
     words."""
@@ -135,7 +133,6 @@ def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def pattern(data: U8Array, start: i64, end: i64) -> i64:
     """Return the pattern of names and codes that the lowercase word data[start:end] fits, or NONE."""
     size = end - start
@@ -167,7 +164,6 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
 
 
 @outlined
-@inner
 def _put_raised(
     word: U8Array, i: i64, end: i64, marks: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> tuple[i64, i64]:
@@ -180,7 +176,6 @@ def _put_raised(
 
 
 @outlined
-@inner
 def put(
     word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> i64:
@@ -214,7 +209,6 @@ def put(
 
 
 @outlined
-@inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Write a part of a word: in mixed case if it is a name such as O'Neill or McDonald, else capitalized."""
     none, one, two = 0, start, NOWHERE

@@ -65,7 +65,6 @@ def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
 
 
 @outlined
-@inner
 def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether the word is like getElementById, PyTorch, iPhone or LLMs: letters and digits with a small letter,
     and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake."""
@@ -141,7 +140,6 @@ def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Write the lowercase word out[start:end] in a shape, in place. Return its new end.
 

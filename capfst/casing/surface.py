@@ -47,7 +47,6 @@ def _has_dot(text: U8Array, i: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     """Compose I and a dot above in out[word:j] to İ (U+0130), whose lowercase is i and a dot above. Return the new
     end."""
@@ -73,7 +72,6 @@ def _has_dotted(buf: U8Array, start: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _put_dots(
     buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, keeps: bool, is_dotted: bool
 ) -> i64:
@@ -101,7 +99,6 @@ def _put_dots(
 
 
 @outlined
-@inner
 def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Capitalize out[start:end] if it begins with a letter and has no capital. Return the new end. `scratch` as for
     `spell`."""
@@ -117,7 +114,6 @@ def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: 
 
 
 @outlined
-@inner
 def _copy_form(
     buf: U8Array, start: i64, end: i64, forms: Strings, label: i64, pretokenized: bool, out: U8Array, j: i64
 ) -> i64:

@@ -42,7 +42,6 @@ class LowerCase(NamedTuple):
 
 
 @outlined
-@inner
 def canonical_lowercase(buf: U8Array, start: i64, end: i64, token_type: u8, lower: LowerCase) -> i64:
     """Write the token buf[start:end] to lower.word in lowercase as the LM has it. Return its length."""
     if token_type != tok.WORD and token_type != tok.COMPOUND:

@@ -132,7 +132,6 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
 
 
 @outlined
-@inner
 def _fill_mixed(
     records: WordRecordArray, label: u32, shapes: U8Array, shape_costs: F32Array, buf: U8Array, words: Words, i: i64,
     forms: Strings, arc_costs: F32Array, option: F32Array,

@@ -115,7 +115,6 @@ _VOWELS = uni.ascii_set("aeiouy")
 
 
 @outlined
-@inner
 def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Array) -> None:
     """Fill hashes, uint32[N_HASHES], of the lowercase word text[start:end]; 0 for affixes longer than the word and for
     missing trigrams."""

@@ -76,7 +76,6 @@ class TokenizedText(NamedTuple):
 
 
 @outlined
-@inner
 def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -> i64:
     """Fill lowercaser.lower.word with word i in lower case in the LM's spelling, and lowercaser.hashes; return the
     word's size."""
@@ -111,7 +110,6 @@ def fill_token(buf: U8Array, words: Words, i: i64, context: Context, lowercaser:
 
 
 @outlined
-@inner
 def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
     """Return the first label of the known word that the OOV word lower.word[:size] is without its diacritics; 0 if
     there is none."""

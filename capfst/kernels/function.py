@@ -127,8 +127,9 @@ def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, is_entry=False, is_inlined=True)
 
 
-def outlined(kernel: Kernel[P, R]) -> Kernel[P, R]:
-    """Keep the code of a kernel out of its callers: for code that seldom runs."""
+def outlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that only kernels call, and whose code stays out of theirs: for code that seldom runs."""
+    kernel = function if isinstance(function, Kernel) else inner(function)
     kernel.is_inlined = False
     kernel.py_func.__qualname__ += OUTLINED
     return kernel

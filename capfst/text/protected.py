@@ -105,7 +105,6 @@ def may_go_on(buf: U8Array, i: i64, word_end: i64, end: i64, automaton: Automato
 
 
 @outlined
-@inner
 def search(
     buf: U8Array, i: i64, word_end: i64, end: i64, context: i64, info: U8Array, automaton: Automaton
 ) -> tuple[i64, i64]:
@@ -133,7 +132,6 @@ def search(
 
 
 @outlined
-@inner
 def _is_letter(buf: U8Array, i: i64, e: i64, info: U8Array) -> bool:
     """Return whether the escape buf[i:e] of a character is that of a letter beyond ASCII."""
     code = 0

@@ -148,7 +148,6 @@ def _label_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
 
 
 @outlined
-@inner
 def _remark_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     """Return the token after the remark in brackets that begins with the mark i, or i if there is none: of few words,
     and without the end of a sentence. Braces are a remark only around a command ({\\an8}), else a placeholder."""

@@ -102,7 +102,6 @@ def _is_clitic(key: u64, clitics: U64Array) -> bool:
 
 
 @outlined
-@inner
 def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     """Return whether the letters buf[start:end], in any case, are a clitic before an apostrophe."""
     if end - start > 7:
@@ -114,7 +113,6 @@ def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
 
 
 @outlined
-@inner
 def _suffix_end(buf: U8Array, i: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
     """Return the end of the suffix whose letters, in any case, start at `i`, after its apostrophe; −1 if there is none.
     ı and İ are read as i, ü as u."""
@@ -226,7 +224,6 @@ def _word_end(
 
 
 @outlined
-@inner
 def _address_start(buf: U8Array, word: i64, tokens: Tokens, n: i64) -> i64:
     """Return the first token of the e-mail address before whose `@` the n tokens end, with a word at `word`: words and
     single . _ % + - without space in between."""
@@ -282,7 +279,6 @@ def _name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 
 @outlined
-@inner
 def _put_spelled(
     buf: U8Array, i: i64, token_end: i64, end: i64, info: U8Array, tokens: Tokens, keys: U64Array, n: i64
 ) -> i64:
@@ -457,7 +453,6 @@ def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array)
 
 
 @outlined
-@inner
 def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
     code, after = uni.decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent after it does not change the word

@@ -158,7 +158,6 @@ def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
 
 
 @outlined
-@inner
 def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
     """Do the same as `eight_of` at the end of the text."""
     part = u64(0)
@@ -189,7 +188,6 @@ def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
 
 
 @outlined
-@inner
 def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """Decode a character of several bytes, as `decode` does."""
     first = i64(buf[i])
@@ -266,7 +264,6 @@ def encode(code: i64, out: U8Array, j: i64) -> i64:
 
 
 @outlined
-@inner
 def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     """Encode a character of several bytes, as `encode` does."""
     if code < 0x800:
@@ -307,7 +304,6 @@ def _is_before_cased(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
 
 
 @outlined
-@inner
 def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`: after CASED
     IGNORABLE*, and not before IGNORABLE* CASED (Final_Sigma, Unicode 3.13, table 3-17)."""
@@ -315,7 +311,6 @@ def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info:
 
 
 @outlined
-@inner
 def is_joined(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether only IS_IGNORABLE characters are between buf[start:end] and a cased letter: the lowercase of a
     capital sigma in the token could then depend on text outside it."""
@@ -323,7 +318,6 @@ def is_joined(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 
 
 @outlined
-@inner
 def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i64) -> tuple[i64, i64]:
     """Return (row, offset after it) of the first of the sequences that begins at buf[i:end]; (−1, i) if there is none.
 
@@ -346,7 +340,6 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
 
 
 @outlined
-@inner
 def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
     """Write a side of a sequence at out[j:]. Return the offset after it."""
     for column in range(side, side + WIDTH):
