@@ -8,6 +8,8 @@ distinguish.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from capfst.casing.names import Spelling, is_roman, spelling_of
@@ -28,8 +30,6 @@ _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
 _SMALL_I = ord("i")
 _I, _APOSTROPHE = ord("I"), ord("'")
-_NO_SHAPES = np.empty(0, np.uint8)
-_NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -147,32 +147,36 @@ def _copy_form(
     return j
 
 
+class _Manner(NamedTuple):
+    """How words are written besides the forms of a path; of n words."""
+
+    shapes: U8Array  # [n]: the shape of words in their most frequent form, or without a form; AS_FORM for the form
+    copies: Copies  # of words in the shape MIXED, and PROTECTED tokens; or empty
+    first: BoolArray  # [n]: whether the word is the first of a sentence, and gets a capital
+    dotted: BoolArray  # [n]: whether the word follows the rules of Turkish, unless it is a Roman numeral; or empty
+    pretokenized: bool
+    spelling: Spelling
+    own: Spelling  # of dotted words
+
+
 @kernel
 def _find_changing(
-    buf: U8Array,
-    words: Words,
-    path: LabelPath,
-    shapes: U8Array,
-    small_forms: U8Array,
-    stays_small: bool,
-    first: BoolArray,
-    changing: I64Array,
+    buf: U8Array, words: Words, path: LabelPath, manner: _Manner, small_forms: U8Array, changing: I64Array
 ) -> i64:
     """Fill `changing` with the indices of the words that may change, in order. Return their number.
 
-    Marks stay the same, and with `stays_small` so does a lowercase word whose form or shape is lowercase, unless it is
-    `first`, as in `_write`. The loop has no unpredictable branches.
+    Marks stay the same, and so does a lowercase word whose form or shape is lowercase, unless it gets a capital, or
+    other things than case are restored. The loop has no unpredictable branches.
     """
+    shapes, stays_small = manner.shapes, not manner.spelling.respells
     n = 0
     for i in range(path.labels.size):
         token_type, label = words.token_types[i], path.labels[i]
         stays = (small_forms[label >> 3] >> (label & 7)) & 1 != 0
-        if shapes.size > 0:
-            is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
-            stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
+        is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
+        stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
         stays &= uni.is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
-        if first.size > 0:
-            stays &= not first[i]
+        stays &= not manner.first[i]
         changing[n] = i
         n += (not stays) & (token_type != MARKS) & (token_type != NEWLINE)
     return n
@@ -225,25 +229,12 @@ def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: uni.Low
 
 @kernel
 def _write(
-    buf: U8Array,
-    words: Words,
-    changing: I64Array,
-    path: LabelPath,
-    shapes: U8Array,
-    copies: Copies,
-    forms: Strings,
-    pretokenized: bool,
-    first: BoolArray,
-    dotted: BoolArray,
-    spelling: Spelling,
-    own: Spelling,
-    scratch: U8Array,
+    buf: U8Array, words: Words, changing: I64Array, path: LabelPath, manner: _Manner, forms: Strings, scratch: U8Array,
     out: U8Array,
-) -> i64:
-    """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
-    `write`, or empty. first: bool[n], whether each word is the first of a sentence and gets a capital; or empty.
-    dotted: as in `write`, or empty. own: the spelling of these words. scratch: working memory for a word in two cases.
-    """
+) -> i64:  # fmt: skip
+    """Write the text to `out`. Return its size. changing: indices of the words that may change. forms: by label.
+    scratch: working memory for a word in two cases."""
+    shapes, copies, first, dotted, pretokenized, spelling, own = manner
     token_types, lowering, info, (data, offsets) = words.token_types, spelling.lowering, spelling.lowering.info, forms
     n_copied = 0  # buf[:n_copied] has been written
     j = 0  # the size of the output so far
@@ -266,9 +257,9 @@ def _write(
         if may_be_camel and is_camel_case(buf, start, end, info):
             continue
         form, form_end = offsets[label], offsets[label + 1]
-        is_first = first.size > 0 and first[i]
+        is_first = first[i]
         is_dotted = dotted.size > 0 and dotted[i] and not is_roman(buf, start, end)
-        is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
+        is_spelled = shapes[i] != AS_FORM and label == words.first_labels[i]
         j, n_copied, after = _copy(buf, n_copied, start, out, j), end, -1
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
@@ -330,11 +321,10 @@ def write(
     with costs.dotted[i] follow the rules of Turkish, except Roman numerals. may_change: bool[n], the words that may
     change at all; None: all.
     """
-    copies, keeps = costs.copies or _NO_COPIES, costs.keeps_capital
-    shapes, dotted = (
-        _NO_SHAPES if costs.shapes is None else costs.shapes,
-        _NONE if costs.dotted is None else costs.dotted,
-    )
+    shapes, copies, keeps = costs.shapes, costs.copies or _NO_COPIES, costs.keeps_capital
+    dotted = np.empty(0, np.bool_) if costs.dotted is None else costs.dotted
+    if shapes is None:
+        shapes = np.full(len(words.starts), AS_FORM, np.uint8)
     spelling = own = spelling_of(symbols.language)
     if dotted.size:
         names = symbols.language.name.partition("/")[0].split("+")
@@ -346,21 +336,17 @@ def write(
     # For a lowercase word, that word in a shape, and the lowercase of this.
     scratch = sparse((uni.GROWTH + uni.GROWTH**2 + uni.GROWTH**3) * size + 8, np.uint8)
     out = np.empty(uni.GROWTH * size + 8, np.uint8)
-    first = _NONE if keeps is None else keeps == KEEPS
+    first = np.zeros(len(words.starts), np.bool_) if keeps is None else keeps == KEEPS
     may_be_first = sentence_case if keeps is None else sentence_case | (keeps == KEEPS_FIRST)
     if np.any(may_be_first):
         of_sentences = first_words(buf, words.tokens, path.begins, pretokenized, symbols.language, costs.languages)
-        of_sentences &= may_be_first
-        first = of_sentences | first if first.size else of_sentences
+        first |= of_sentences & may_be_first
+    manner = _Manner(shapes, copies, first, dotted, pretokenized, spelling, own)
     changing = np.empty(len(path.labels), np.int64)
-    n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
-    changing = changing[:n_changing]
+    changing = changing[: _find_changing(buf, words, path, manner, symbols.small_forms, changing)]
     if may_change is not None:
         changing = changing[may_change[changing]]
-    size = _write(
-        buf, words, changing, path, shapes, copies, symbols.strings, pretokenized, first, dotted, spelling, own,
-        scratch, out,
-    )  # fmt: skip
+    size = _write(buf, words, changing, path, manner, symbols.strings, scratch, out)
     return out[:size].data
 
 

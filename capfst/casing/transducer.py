@@ -73,17 +73,9 @@ def _normalize(
 
 @kernel
 def _match(
-    buf: U8Array,
-    lower: LowerCase,
-    tokens: tok.Tokens,
-    keys: U64Array,
-    forms: Strings,
-    index: ix.Index,
-    automaton: Automaton,
-    scratch: ix.Scratch,
-    words: Words,
-    candidates: I64Array,
-) -> tuple[i64, i64]:
+    buf: U8Array, lower: LowerCase, tokens: tok.Tokens, keys: U64Array, forms: Strings, index: ix.Index,
+    automaton: Automaton, scratch: ix.Scratch, words: Words, candidates: I64Array,
+) -> tuple[i64, i64]:  # fmt: skip
     """Fill `words` from the tokens with these keys, and `candidates` with the indices of those that may be glued
     (glued.py). Return their numbers. forms: by label.
 

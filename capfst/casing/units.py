@@ -91,18 +91,9 @@ def _row(buf: U8Array, start: i64, end: i64, language: u64, table: Table, loweri
 
 @kernel
 def _find(
-    buf: U8Array,
-    words: Words,
-    languages: U8Array,
-    every: u64,
-    units: Table,
-    abbreviations: Table,
-    policy: i64,
-    lowering: Lowering,
-    lowered: U8Array,
-    text: U8Array,
-    listed: ListedArray,
-) -> tuple[i64, i64]:
+    buf: U8Array, words: Words, languages: U8Array, every: u64, units: Table, abbreviations: Table, policy: i64,
+    lowering: Lowering, lowered: U8Array, text: U8Array, listed: ListedArray,
+) -> tuple[i64, i64]:  # fmt: skip
     """Write the words that are or end with a unit, or are an abbreviation, to `text`, and list them. Return how many
     they are, and the size of the text. languages: of each word, or empty. every: the bits of all languages. policy: the
     use of the written case. lowered: working memory."""

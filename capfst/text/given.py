@@ -147,15 +147,9 @@ def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
 
 @kernel
 def _write(
-    meant: Text,
-    recased: U8Array,
-    endings: U8Array,
-    lowering: Lowering,
-    casing: Lowering,
-    lowered: U8Array,
-    expected: U8Array,
-    out: U8Array,
-) -> i64:
+    meant: Text, recased: U8Array, endings: U8Array, lowering: Lowering, casing: Lowering, lowered: U8Array,
+    expected: U8Array, out: U8Array,
+) -> i64:  # fmt: skip
     """Write `recased`, which is `meant.buf` in other case, to `out`, with what was given besides. Return the size.
 
     White space stays, so both texts have the same runs of other characters. A run that differs from `given` is written

@@ -143,7 +143,7 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
         assert out == (expected + bytes(buf[before:])).decode()
 
 
-def every_word(buf, words, path, shapes, small_forms, stays_small, first, found):
+def every_word(buf, words, path, manner, small_forms, found):
     """Replace `_find_changing`: all words may change."""
     found[:] = np.arange(len(found))
     return len(found)
