@@ -231,17 +231,28 @@ def kept(buf: U8Array, words: Words, pretokenized: bool) -> tuple[Found, U8Array
     return Found(buf, listed[:n_kept], listed[:0]), keeps_capital
 
 
+@kernel
+def _mark_title(buf: U8Array, words: Words, written: U8Array, recased: U8Array, lines: BoolArray) -> None:
+    """Fill lines, bool[lines]: whether the line has words in lower case, all of which may have changed."""
+    same_size = recased.size == buf.size  # so that the words have the same offsets
+    begin, line = 0, 0
+    while begin < words.starts.size:
+        end, has_lower, is_same = begin, False, False
+        while end < words.starts.size and words.token_types[end] != NEWLINE:
+            if not is_same and written[end] & SHAPE == Shape.LOWER:
+                has_lower, is_same = True, same_size
+                for k in range(words.starts[end], words.ends[end] if same_size else 0):
+                    is_same = is_same and buf[k] == recased[k]
+            end += 1
+        lines[line] = has_lower and not is_same
+        begin, line = end + 1, line + 1
+
+
 def has_become_title(buf: U8Array, words: Words, pretokenized: bool, recased: U8Array) -> I64Array:
-    """Return the numbers of the lines whose capitals were kept, but that may have come to be in Title Case: they have
-    words in lower case, all of which may have changed."""
-    is_end = words.token_types == NEWLINE
-    line = np.cumsum(is_end) - is_end
-    is_lower = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
-    is_same = np.zeros_like(is_lower)
-    if recased.size == buf.size:  # so that the words have the same offsets
-        changed = np.append(0, np.cumsum(buf != recased))
-        is_same = is_lower & (changed[words.starts] == changed[words.ends])
-    return np.setdiff1d(line[is_lower], line[is_same])
+    """Return the numbers of the lines whose capitals were kept, but that may have come to be in Title Case."""
+    lines = np.zeros(int(np.count_nonzero(words.token_types == NEWLINE)) + 1, np.bool_)
+    _mark_title(buf, words, written_shapes(buf, words, pretokenized), recased, lines)
+    return np.flatnonzero(lines)
 
 
 @inner
