@@ -16,14 +16,14 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import has_sigma, shape_of
+from capfst.casing.shapes import shape_of
 from capfst.casing.types import ListedArray, Words
 from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import Array, BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.hashing import PRIME
 from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
-from capfst.text.unicode import GROWTH, Lowering, is_joined, lower_into
+from capfst.text.unicode import CAPITAL_SIGMA, GROWTH, Lowering, contains, is_joined, lower_into
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
@@ -168,7 +168,8 @@ def _list(
         after = _same_end(run, word, run_end, casing, at, stop)
         if words.token_types[i] != MARKS:
             length = lower_into(casing, at, after, at, after, rules.word, 0, rules.lowering)
-            may_change = has_sigma(casing, at, after) and is_joined(buf, words.starts[i], words.ends[i], info)
+            may_change = contains(casing, at, after, CAPITAL_SIGMA)
+            may_change = may_change and is_joined(buf, words.starts[i], words.ends[i], info)
             if may_change or not is_same(rules.word, 0, length, run, word, run_end):
                 return first, size_before
             copy_bytes(casing, at, after - at, text, size)

@@ -222,21 +222,9 @@ def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spellin
 
 
 @inner
-def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Write a word without hyphens: in mixed case if a rule applies, else capitalized."""
-    start, none = 0, 0
-    letters = none if _is_mac(word, start, size) else _letters(word, start, size)
-    if 3 <= letters <= 5 and word[size - 1] == _S:
-        return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
-    if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
-        return put(word, start, size, none, start, start + 3, out, j, spelling)
-    return _put_part(word, start, size, out, j, spelling)
-
-
-@inner
 def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Write word[:size], hyphenated or not, in mixed case."""
-    start = 0
+    """Write word[:size], hyphenated or not, in mixed case; capitalized if no rule applies."""
+    start, none = 0, 0
     if len(spelling.raisings) > 0:
         j_after, after_sequence = _put_raised(word, start, size, MIXED, out, j, spelling)
         if after_sequence > start:
@@ -249,7 +237,12 @@ def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling
                 key |= u64(word[end]) << u64(8 * (end - start))
             end += 1
         if start == 0 and end == size:
-            return _put_whole(word, size, out, j, spelling)
+            letters = none if _is_mac(word, start, size) else _letters(word, start, size)
+            if 3 <= letters <= 5 and word[size - 1] == _S:
+                return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
+            if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
+                return put(word, start, size, none, start, start + 3, out, j, spelling)
+            return _put_part(word, start, size, out, j, spelling)
         as_is = start > 0 and end < size and end - start <= _INNER
         capitals = 0
         if start == 0 and end <= 8:

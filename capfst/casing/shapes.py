@@ -130,15 +130,6 @@ def shapes(symbols: Symbols) -> U8Array:
     return out
 
 
-@inner
-def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
-    """Return whether the UTF-8 text[start:end] has a capital sigma."""
-    for i in range(start, end - 1):  # noqa: SIM110
-        if text[i] == 0xCE and text[i + 1] == 0xA3:
-            return True
-    return False
-
-
 @outlined
 def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Write the lowercase word out[start:end] in a shape, in place. Return its new end.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.casing.names import Spelling, is_roman, spelling_of
-from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
+from capfst.casing.shapes import AS_FORM, Shape, is_camel_case, spell
 from capfst.casing.types import KEEPS, KEEPS_FIRST, CasingCosts, Copies, LabelPath, Words
 from capfst.casing.written import SHAPE, written_shapes
 from capfst.fst.symbols import Symbols
@@ -61,14 +61,6 @@ def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
             end += 1
             i += 1
     return end
-
-
-@inner
-def _has_dotted(buf: U8Array, start: i64, end: i64) -> bool:
-    for i in range(start, end - 1):  # noqa: SIM110
-        if buf[i] == 0xC4 and buf[i + 1] == 0xB0:
-            return True
-    return False
 
 
 @outlined
@@ -282,7 +274,7 @@ def _write(
                     j = uni.lower_into(buf, start, end, 0, buf.size, out, j, own.lowering if is_dotted else lowering)
                 j = spell(out, word, j, shapes[i], scratch, own if is_dotted else spelling)
                 j = _compose_dotted(out, word, j)
-            if has_sigma(out, word, j) and uni.is_joined(buf, start, end, info):
+            if uni.contains(out, word, j, uni.CAPITAL_SIGMA) and uni.is_joined(buf, start, end, info):
                 j = uni.lower_into(buf, start, end, 0, buf.size, out, word, lowering)
         elif label == 0:
             j = uni.lower_into(buf, start, end, 0, buf.size, out, j, lowering)
@@ -298,7 +290,7 @@ def _write(
                 )
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
-        if is_dotted or _has_dotted(buf, start, end):
+        if is_dotted or uni.contains(buf, start, end, uni.DOTTED_CAPITAL_I):
             j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted)
     return _copy(buf, n_copied, buf.size, out, j)
 

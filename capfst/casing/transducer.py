@@ -15,7 +15,6 @@ import numpy as np
 
 from capfst.casing import word_index as ix
 from capfst.casing.glued import is_glued, is_unspaced, separate, spread
-from capfst.casing.shapes import has_sigma
 from capfst.casing.types import Words
 from capfst.forks import cached
 from capfst.fst.symbols import Symbols
@@ -118,8 +117,8 @@ def _match(
                 k = ix.find_slot(token.slot, token.key, parts, token.begin, length, index)
                 label, n_forms = ix.first_label(k, length, index), slots[k].n_forms_length >> u32(4)
                 # Exclude forms that would change the lowercase of the whole line.
-                may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
-                if may_change and uni.is_joined(buf, start, end, info):
+                may_change = not token.is_plain and uni.is_joined(buf, start, end, info)
+                if may_change and uni.contains(data, offsets[label], offsets[label + n_forms], uni.CAPITAL_SIGMA):
                     label, n_forms = u32(0), u32(0)
                 is_word, kind = token_type == tok.WORD or token_type == tok.COMPOUND, i64(NOTHING)
                 if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):

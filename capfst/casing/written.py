@@ -190,27 +190,22 @@ def letters_of(shapes: U8Array, begin: i64, end: i64) -> tuple[bool, bool]:
     return mixed or upper or seen >> Shape.CAPITALIZED.value & 1 != 0, small != 0 or (mixed and not upper)
 
 
-@inner
-def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
-    """Return whether the capitals of a line's words begin … end − 1 are kept: it has small letters, and is not in Title
-    Case, in which all words have a capital."""
-    n_capitals, n_lower = 0, 0
-    for i in range(begin, end):
-        shape = shapes[i] & SHAPE
-        n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
-        n_lower += shapes[i] & (SHAPE | HAS_SMALL) == Shape.LOWER | HAS_SMALL
-    return letters_of(shapes, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
-
-
 @kernel
 def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: U8Array) -> i64:
-    """List the words with a capital that stay as they are; return their number. keeps_capital: initially 0."""
+    """List the words with a capital that stay as they are; return their number. keeps_capital: initially 0.
+
+    The capitals of a line are kept if it has small letters, and is not in Title Case, in which all words have a
+    capital.
+    """
     n, begin = 0, 0
     while begin < words.starts.size:
-        end = begin
+        end, n_capitals, n_lower = begin, 0, 0
         while end < words.starts.size and words.token_types[end] != NEWLINE:
+            shape = written[end] & SHAPE
+            n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+            n_lower += written[end] & (SHAPE | HAS_SMALL) == Shape.LOWER | HAS_SMALL
             end += 1
-        keeps = _keeps(begin, end, written)
+        keeps = letters_of(written, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
         for i in range(begin, end if keeps else begin):
             shape = written[i] & SHAPE
             if shape == Shape.CAPITALIZED and written[i] & MAY_BEGIN != 0:

@@ -49,12 +49,8 @@ class Automaton(NamedTuple):
     goes_on: BoolMatrix  # [128, 129]: … with a word before these two characters; in the last column, those beyond ASCII
 
 
-def _read() -> Automaton:
-    record = np.load(Path(__file__).with_suffix(".npy"))
-    return Automaton(*(record[name] for name in Automaton._fields))
-
-
-AUTOMATON = _read()
+_record = np.load(Path(__file__).with_suffix(".npy"))
+AUTOMATON = Automaton(*(_record[name] for name in Automaton._fields))
 
 
 @inner

@@ -71,12 +71,6 @@ def _put(tokens: Tokens, keys: U64Array, n: i64, start: i64, end: i64, token_typ
 
 
 @inner
-def _is_part(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
-    """Return whether buf[i] is a hyphen, followed directly by a letter or digit."""
-    return i < end and buf[i] == _HYPHEN and uni.is_alphanumeric(uni.class_at(buf, i + 1, end, info))
-
-
-@inner
 def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """Return the end of the clitic (s m d t, ll re ve) whose letters start at `i`, after its apostrophe; −1 if there is
     none."""
@@ -332,7 +326,8 @@ def scan(
             first, part = n, i
             while True:
                 token_end = _word_end(buf, part, letters_end, end, info, clitics, automaton)
-                has_next = _is_part(buf, token_end, end, info)
+                has_next = token_end < end and buf[token_end] == _HYPHEN
+                has_next = has_next and uni.is_alphanumeric(uni.class_at(buf, token_end + 1, end, info))
                 n += has_next and part == i  # the compound comes before its parts
                 n = _put(tokens, keys, n, part, token_end, WORD, u64(0))
                 if not has_next:

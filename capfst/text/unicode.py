@@ -281,6 +281,16 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
 
 
 @inner
+def contains(buf: U8Array, start: i64, end: i64, code: i64) -> bool:
+    """Return whether buf[start:end] has this character, of two bytes."""
+    first, second = 0xC0 | code >> 6, 0x80 | code & 0x3F
+    for i in range(start, end - 1):  # noqa: SIM110
+        if buf[i] == first and buf[i + 1] == second:
+            return True
+    return False
+
+
+@inner
 def _is_after_cased(buf: U8Array, i: i64, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether buf[start:i] ends with a cased character, and any that are ignorable."""
     while i > start:
