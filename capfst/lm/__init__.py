@@ -1,7 +1,7 @@
 """LM: labels of a corpus → a backoff n-gram model as states and arcs; also ARPA files, mixtures and queries.
 
 Estimation, along the data (estimate.py runs it):
-    count.py         labels → n-grams with counts: partition.py (buckets of n-grams), ngram_windows.py (one bucket)
+    count.py         labels → n-grams with counts, in the buckets of partition.py
     kneser_ney.py    n-grams → probabilities and backoff weights, with the discounts of discount.py
     prune.py         → levels (levels.py: a model as arrays, one level per order), pruned by entropy
     acceptor.py      levels, or an unpruned model's probabilities → states and arcs

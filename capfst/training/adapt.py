@@ -28,7 +28,7 @@ from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.estimate import estimate
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import LanguageModel, token_costs
 from capfst.models.convert import as_arpa, contexts_for, independent_parts
@@ -120,11 +120,8 @@ def adapt(
     lists.
     """
     symbols, labels, options = restricted.vocabulary.symbols, np.array(restricted.corpus.labels), job.options
-    estimation = EstimationOptions(
-        options.cutoffs, options.max_ngrams, options.prune_threshold, options.memory, options.tmp, job.threads
-    )
-    weights = _weights(base, symbols, labels, options.order, estimation)
-    levels = estimate(labels, len(symbols) - 1, options.order, estimation)
+    weights = _weights(base, symbols, labels, options)
+    levels = estimate(labels, len(symbols) - 1, options)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
     contexts = _contexts(base, union, text, inputs, job)
@@ -153,7 +150,7 @@ def _languages(base: CapFst) -> list[str]:
 
 
 def _weights(
-    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], order: int, estimation: EstimationOptions
+    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], options: TrainOptions
 ) -> tuple[float, float]:
     """Return the weights of the base's LM and of the corpus's, under which held-out sentences are most likely if the
     corpus's LM is estimated from the others."""
@@ -163,7 +160,7 @@ def _weights(
         return 0.5, 0.5
     held_out, rest = labels[is_held_out], labels[~is_held_out]
     seen = np.bincount(rest, minlength=len(symbols)) > 0
-    own = compile_levels(estimate(rest, len(symbols) - 1, order, estimation))
+    own = compile_levels(estimate(rest, len(symbols) - 1, options))
     own_costs = token_costs(*own, held_out)
     own_costs[~seen[held_out]] = np.inf
     unknown = LanguageModel(base).unknown

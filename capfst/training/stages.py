@@ -49,7 +49,7 @@ from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
-from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
+from capfst.lm.estimate import acceptor, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
@@ -391,14 +391,10 @@ def _spooled(part: Part, store: Store) -> Part:
 def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
-    memory = options.memory
-    if memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
-        memory -= memory // 16 + max(0, resident() - PROGRAM)
-    estimation = EstimationOptions(
-        options.cutoffs, options.max_ngrams, options.prune_threshold, memory, options.tmp, job.threads,
-        _ambiguity(text) if options.prune_threshold is None else None,  # the threshold is in nats
-    )  # fmt: skip
-    space = 4 * size + temporary_space(n_words, size, options.order, estimation)
+    if options.memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
+        used = options.memory // 16 + max(0, resident() - PROGRAM)
+        options = replace(options, memory=options.memory - used)
+    space = 4 * size + temporary_space(n_words, size, options)
     free = shutil.disk_usage(job.store.folder).free
     if space > free:
         _log.warning(
@@ -406,7 +402,8 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
             " `memory`.",
             job.store.folder, space / 1e9, free / 1e9,
         )  # fmt: skip
-    return acceptor(text.corpus.labels, n_words, options.order, estimation)
+    ambiguity = _ambiguity(text) if options.prune_threshold is None else None  # the threshold is in nats
+    return acceptor(text.corpus.labels, n_words, options, ambiguity)
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import Model, build, check_conventions
+from support.acceptors import Model, build, check_conventions, estimated
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.exceptions import ModelError
@@ -25,7 +25,6 @@ from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, POSITIVE, REASONS, TOO_
 from capfst.lm.arpa_read import read_arpa
 from capfst.lm.arpa_write import _capacity, _put_number, write_arpa
 from capfst.lm.decompile import histories
-from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.query import token_costs
 from capfst.models.convert import export_arpa, import_arpa
 from capfst.text.strings import Strings
@@ -157,7 +156,7 @@ def test_compressed(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
 @settings(deadline=None, max_examples=30)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_round_trip(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    levels = estimate(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
+    levels = estimated(labels_of(corpus), len(WORDS), order, max_ngrams=limit)
     states, arcs, start = compile_levels(levels)
     with tempfile.TemporaryDirectory() as folder:
         write_arpa(f"{folder}/model.arpa", states, arcs, start, Symbols.from_words(WORDS))
