@@ -20,14 +20,13 @@ from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.io.compression import zstd
+from capfst.lm import arpa_write
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, POSITIVE, REASONS, TOO_LARGE, UNKNOWN_WORD, number
 from capfst.lm.arpa_read import read_arpa
-from capfst.lm.arpa_write import _capacity, _put_number, write_arpa
-from capfst.lm.decompile import histories
+from capfst.lm.arpa_write import _lines, _put_number, write_arpa
 from capfst.lm.query import token_costs
 from capfst.models.convert import export_arpa, import_arpa
-from capfst.text.strings import Strings
 
 KENLM = """\\data\\
 ngram 1=5
@@ -360,10 +359,12 @@ def test_model_without_backoff_arcs(tmp_path: Path) -> None:
     assert (tmp_path / "one.arpa").read_text().startswith("\\data\\\nngram 1=10\n\n\\1-grams:\n-99\t<s>\t0\n")
 
 
-def test_one_long_word_is_allocated_only_for_its_lines() -> None:
+def test_one_long_word_is_allocated_only_for_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each of the lines that are written at once."""
-    strings = Strings.of([b"<s>", b"a" * 100_000, *(b"b%d" % k for k in range(1000)), b"</s>"])
+    capacities: list[int] = []
+    monkeypatch.setattr(arpa_write, "_lines", lambda *given: (capacities.append(given[-1]), _lines(*given))[1])
+    symbols = Symbols.from_words(["a" * 100_000, *(f"b{k:04}" for k in range(1000))])
     labels = np.array([label for k in range(1, 1002) for label in (k, 0)], np.uint32)
     model = build(labels, 1001, 2)
-    capacity = _capacity(model.states, model.arcs, 0, len(model.states), histories(model.states, model.arcs), strings)
-    assert 200_000 < capacity < 1_000_000
+    write_arpa(tmp_path / "a", model.states, model.arcs, model.start, symbols)
+    assert 200_000 < sum(capacities) < 1_000_000
