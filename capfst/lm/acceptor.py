@@ -9,7 +9,6 @@ not states. An arc leads to the state of the longest suffix of the words read th
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +19,8 @@ from capfst.kernels.types import F64Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.levels import Level, cost
 
-
-class Chunk(NamedTuple):
-    """Consecutive states, the first with number `first_state`, and their arcs, the first with number `first_arc`."""
-
-    first_state: int
-    states: npt.NDArray  # STATE[·]
-    first_arc: int
-    arcs: npt.NDArray  # ARC[·]
+Chunk = tuple[npt.NDArray, npt.NDArray]
+"""Consecutive states, STATE[·], and their arcs, ARC[·], with numbers from 0 on."""
 
 
 @dataclass
@@ -50,7 +43,7 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:
     arcs["nextstate"] = target[1:]
     state = np.zeros(1, STATE)
     state["final"], state["narcs"] = cost[0], len(arcs)
-    return Chunk(0, state, 0, arcs)
+    return state, arcs
 
 
 @kernel
@@ -89,17 +82,7 @@ def _chunk(
     to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
     states, arcs = np.zeros(len(backoff), STATE), np.zeros(len(backoff) + np.count_nonzero(word), ARC)
     _fill(backoff, backoff_state, word, prefix, cost, target, states, arcs)
-    return Chunk(0, states, 0, arcs)
-
-
-def _numbered(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Yield chunks that are each numbered from 0 on as consecutive ones."""
-    first_state, first_arc = 0, 0
-    for _, states, _, arcs in chunks:
-        states["pos"] += first_arc
-        yield Chunk(first_state, states, first_arc, arcs)
-        first_state += len(states)
-        first_arc += len(arcs)
+    return states, arcs
 
 
 def lay_out(levels: list[Level]) -> Acceptor:
@@ -120,7 +103,7 @@ def lay_out(levels: list[Level]) -> Acceptor:
         arcs += int(np.count_nonzero(level.word))
     ngrams = [len(level) for level in levels]
     start = int(states_of[0][0])
-    return Acceptor(number, arcs + number - 1, start, ngrams, lambda: _numbered(_chunks(levels, states_of, contexts)))
+    return Acceptor(number, arcs + number - 1, start, ngrams, lambda: _chunks(levels, states_of, contexts))
 
 
 def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
@@ -143,9 +126,11 @@ def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
 def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
     """Return STATE[n], ARC[m] and the number of the start state of an acceptor."""
     states, arcs = np.empty(acceptor.states, STATE), np.empty(acceptor.arcs, ARC)
-    for chunk in acceptor.chunks():
-        states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
-        arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
+    end = end_arc = 0
+    for own, own_arcs in acceptor.chunks():
+        begin, begin_arc, end, end_arc = end, end_arc, end + len(own), end_arc + len(own_arcs)
+        states[begin:end], arcs[begin_arc:end_arc] = own, own_arcs
+        states["pos"][begin:end] += np.uint32(begin_arc)
     return states, arcs, acceptor.start
 
 
@@ -187,4 +172,4 @@ def unpruned(estimator: Estimator) -> Acceptor:
         yield from estimator.contexts(compiled)
 
     ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
-    return Acceptor(number, n_arcs + number - 1, int(order > 1), ngrams, lambda: _numbered(chunks()))
+    return Acceptor(number, n_arcs + number - 1, int(order > 1), ngrams, chunks)
