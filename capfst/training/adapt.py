@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -50,13 +50,9 @@ LEAST_WEIGHT = 0.01
 """Of either LM, so that no word gets the probability 0."""
 
 
-class Adapted(NamedTuple):
-    """What was written of an adapted model."""
-
-    signature: Signature
-    ngrams: tuple[int, ...]
-    weights: tuple[float, float]  # of the base's LM and of the corpus's
-    domains: int
+def is_pretokenized(model: CapFst) -> bool:
+    """Return whether a model is for text whose tokens are separated by white space."""
+    return model.signature.tokenizer == "none"
 
 
 def open_base(options: TrainOptions) -> CapFst | None:
@@ -69,7 +65,7 @@ def open_base(options: TrainOptions) -> CapFst | None:
     if options.base is None:
         return None
     base = models.open(options.base)
-    if options.pretokenized and not _pretokenized(base):
+    if options.pretokenized and not is_pretokenized(base):
         raise OptionError(
             f"`pretokenized` does not match `base`: {base.path} was trained on text that capfst tokenizes. Leave out"
             " `pretokenized`."
@@ -84,11 +80,6 @@ def open_base(options: TrainOptions) -> CapFst | None:
                 f" {base.signature.lowercasing!r}. Leave them out."
             )
     return base
-
-
-def settled(options: TrainOptions, base: CapFst | None) -> TrainOptions:
-    """Return the options with those that the base determines."""
-    return options if base is None else replace(options, pretokenized=_pretokenized(base))
 
 
 def rules_for(base: CapFst, languages: list[str]) -> Language:
@@ -113,8 +104,9 @@ def rules_for(base: CapFst, languages: list[str]) -> Language:
 
 def adapt(
     output: str | os.PathLike[str], base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job: Job
-) -> Adapted:
-    """Write the base adapted to the corpus.
+) -> tuple[Signature, tuple[int, ...], int, tuple[float, float]]:
+    """Write the base adapted to the corpus; return the signature, the n-grams by order, the domains, and the weights of
+    the base's LM and of the corpus's.
 
     text: the corpus with all its words. restricted: the corpus with the words that the LM keeps, and the names in word
     lists.
@@ -138,11 +130,7 @@ def adapt(
     states, arcs, start = compile_levels(mixed.levels)
     write_fst(output, states, arcs, union, start, signature, parts)
     domains = max((context.n_domains for context in contexts.values()), default=0)
-    return Adapted(signature, tuple(map(len, mixed.levels)), weights, domains)
-
-
-def _pretokenized(base: CapFst) -> bool:
-    return base.signature.tokenizer == "none"
+    return signature, tuple(map(len, mixed.levels)), domains, weights
 
 
 def _languages(base: CapFst) -> list[str]:
