@@ -14,7 +14,6 @@ its windows.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from capfst.lm.discount import follow_lmplz
 from capfst.lm.partition import Partition, bucket_of, partition_tokens
 from capfst.options import TrainOptions
 from capfst.system.buckets import Buckets, Store
-from capfst.system.parallel import exhaust, map_in_pool
+from capfst.system.parallel import for_each, map_stream
 from capfst.system.radix_sort import refine
 
 _BUCKET = 1 << 18
@@ -68,9 +67,7 @@ def prunes(options: TrainOptions) -> bool:
     return options.max_ngrams is not None or options.prune_threshold is not None
 
 
-def count(
-    labels: npt.NDArray, words: int, options: TrainOptions, store: Store, pool: ThreadPoolExecutor, threads: int
-) -> NgramCounts:
+def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, threads: int) -> NgramCounts:
     """Count the n-grams of orders 1..N. Occurrences are kept besides the adjusted counts if cutoffs or entropy pruning
     require them.
 
@@ -94,7 +91,7 @@ def count(
         return windows_per_bucket(*piece, partition)
 
     if order > 1:
-        sizes = sum(map_in_pool(measure, pieces(labels, 1), pool, threads), sizes)
+        sizes = sum(map_stream(measure, pieces(labels, 1), threads), sizes)
     windows = Buckets(store, sizes, columns, np.uint64)
     nodes = [Buckets(store, sizes, node_columns) for _ in range(order + 1)]
 
@@ -112,8 +109,8 @@ def count(
             continuations[first : first + len(followed)] += followed
 
     if order > 1:
-        exhaust(map_in_pool(scatter, pieces(labels, order - 1), pool, threads))
-        exhaust(map_in_pool(gather, range(number), pool, threads))
+        for_each(scatter, pieces(labels, order - 1), threads)
+        for_each(gather, range(number), threads)
         windows.close()
     counts_of_counts[1] = np.bincount(continuations[continuations < 5], minlength=5)
     follow_lmplz(labels, first_places, counts_of_counts)

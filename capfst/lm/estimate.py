@@ -4,10 +4,7 @@ In: the labels of a corpus, and of the options of training those of LMs and reso
 in chunks, as they are computed (`acceptor`), so that the model need not fit in memory; or its levels (`estimate`).
 """
 
-import contextlib
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +24,8 @@ _PER_NGRAM = 64  # bytes per n-gram in the levels of a pruned model and during p
 _PER_TOKEN = 160  # bytes per token of a bucket in the arrays of a stage
 
 
-@contextlib.contextmanager
-def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Iterator[Estimator]:
-    """Check the options, count the n-grams, and yield their estimator."""
+def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Estimator:
+    """Check the options, count the n-grams, and return their estimator."""
     if words >= 2**31 - 1:
         raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
@@ -39,8 +35,7 @@ def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Iterator
         )
     threads = options.jobs or os.cpu_count() or 1
     store = Store(_memory_for_data(options, words, labels.size), options.tmp)
-    with ThreadPoolExecutor(threads) as pool:
-        yield Estimator(count(labels, words, options, store, pool, threads), store, pool, threads)
+    return Estimator(count(labels, words, options, store, threads), store, threads)
 
 
 def _memory_for_data(options: TrainOptions, words: int, tokens: int) -> int | None:
@@ -73,12 +68,10 @@ def temporary_space(words: int, tokens: int, options: TrainOptions) -> int:
     return max(0, max(stages) * tokens - (_memory_for_data(options, words, tokens) or 0))
 
 
-@contextlib.contextmanager
 def acceptor(
     labels: npt.NDArray, words: int, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None = None
-) -> Iterator[Acceptor]:
-    """Yield an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so; valid inside the
-    block.
+) -> Acceptor:
+    """Return an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so.
 
     labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0. ambiguity: float32[words +
     1], of each word, by which prune.py weighs scores. `options.memory` does not include the labels.
@@ -88,20 +81,16 @@ def acceptor(
         CorpusError: no sentence, or more than 2^32 n-grams.
         CapfstError: no space for temporary files.
     """
-    with _counted(labels, words, options) as estimator:
-        whole = unpruned(estimator)
-        enough = options.max_ngrams is None or sum(whole.ngrams) <= options.max_ngrams
-        if options.order == 1 or (enough and options.prune_threshold is None and not any(options.cutoffs)):
-            yield whole
-            return
-        del whole
-        levels = Pruner(estimator, options, ambiguity).run()
-    yield lay_out(levels)
+    estimator = _counted(labels, words, options)
+    whole = unpruned(estimator)
+    enough = options.max_ngrams is None or sum(whole.ngrams) <= options.max_ngrams
+    if options.order == 1 or (enough and options.prune_threshold is None and not any(options.cutoffs)):
+        return whole
+    return lay_out(Pruner(estimator, options, ambiguity).run())
 
 
 def estimate(
     labels: npt.NDArray, words: int, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None = None
 ) -> list[Level]:
     """Return the levels (levels.py) of the same model."""
-    with _counted(labels, words, options) as estimator:
-        return Pruner(estimator, options, ambiguity).run()
+    return Pruner(_counted(labels, words, options), options, ambiguity).run()

@@ -12,7 +12,6 @@ the node, for the next order.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -25,7 +24,7 @@ from capfst.lm.count import COUNT, CUT, FIRST, OCCURRENCES, PARENT, NgramCounts
 from capfst.lm.discount import discounts
 from capfst.lm.partition import buckets_of, buckets_of_nodes
 from capfst.system.buckets import Buckets, Store
-from capfst.system.parallel import exhaust, map_in_pool
+from capfst.system.parallel import for_each, map_stream
 from capfst.system.radix_sort import refine
 
 _T = TypeVar("_T")
@@ -153,11 +152,8 @@ def by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
 class Estimator:
     """Estimate orders one by one, from the lowest. Consumes `counts`."""
 
-    def __init__(self, counts: NgramCounts, store: Store, pool: ThreadPoolExecutor, threads: int) -> None:
-        self.counts = counts
-        self.store = store
-        self.pool = pool
-        self.threads = threads
+    def __init__(self, counts: NgramCounts, store: Store, threads: int) -> None:
+        self.counts, self.store, self.threads = counts, store, threads
         self.unigrams = unigrams(counts)
 
     def contexts(self, use: Callable[[Contexts], _T]) -> Iterator[_T]:
@@ -168,7 +164,7 @@ class Estimator:
             grams = self._send(n, below)
             below = None if n == self.counts.order else Buckets(self.store, self.counts.windows, 4)
             place = partial(self._place, use, n, grams, below)
-            yield from map_in_pool(place, range(len(grams)), self.pool, self.threads)
+            yield from map_stream(place, range(len(grams)), self.threads)
             grams.close()
 
     def _send(self, n: int, below: Buckets | None) -> Buckets:
@@ -200,7 +196,7 @@ class Estimator:
                 target = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
             sent.scatter(grams, target.astype(np.uint32))
 
-        exhaust(map_in_pool(send, range(len(nodes)), self.pool, self.threads))
+        for_each(send, range(len(nodes)), self.threads)
         nodes.close()
         if below is not None:
             below.close()

@@ -34,7 +34,7 @@ from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.partition import buckets_of_nodes
 from capfst.options import TrainOptions
 from capfst.system.buckets import Buckets
-from capfst.system.parallel import exhaust, map_in_pool
+from capfst.system.parallel import map_stream
 
 # The columns of an n-gram in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
@@ -116,7 +116,8 @@ class Pruner:
 
     def run(self) -> list[Level]:
         """Score all n-grams, choose the threshold, and return the levels of those above it."""
-        exhaust(self.estimator.contexts(self._take_in))
+        for _ in self.estimator.contexts(self._take_in):
+            pass
         self._protect()
         least = int(np.float32(min(self.options.prune_threshold or 0.0, _LARGEST)).view(np.uint32) >> _SHIFT)
         if self.options.max_ngrams is not None:
@@ -168,7 +169,7 @@ class Pruner:
         for n in range(self.counts.order, 1, -1):
             shorter, ranked = Buckets(estimator.store, 2 * windows, 2), Buckets(estimator.store, windows, 5)
             protect = partial(self._protect_bucket, n, longer, shorter, ranked)
-            for histogram in map_in_pool(protect, range(len(windows)), estimator.pool, estimator.threads):
+            for histogram in map_stream(protect, range(len(windows)), estimator.threads):
                 self.histogram += histogram
             self.rows[n], longer = ranked, shorter
 

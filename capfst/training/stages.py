@@ -13,7 +13,6 @@ import mmap
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -132,10 +131,9 @@ def train(
     parts = pack(contexts, noise, inputs.rules, job)
     if punctuation:
         parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, transducer_of(text)).part()
-    with estimate(text, job) as lm:
-        signature = write(output, lm, text, parts, inputs.rules, job)
-        ngrams = tuple(lm.ngrams)
-    return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, ngrams, domains, listed)
+    lm = estimate(text, job)
+    signature = write(output, lm, text, parts, inputs.rules, job)
+    return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, tuple(lm.ngrams), domains, listed)
 
 
 class Job(NamedTuple):
@@ -383,8 +381,8 @@ def _spooled(part: Part, store: Store) -> Part:
     return part._replace(arrays=arrays)
 
 
-def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
-    """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
+def estimate(text: Counted, job: Job) -> Acceptor:
+    """Count the n-grams, estimate their probabilities and prune them."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
     if options.memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
         used = options.memory // 16 + max(0, resident() - PROGRAM)

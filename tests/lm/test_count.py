@@ -1,6 +1,5 @@
 """Counting: the nodes against dictionaries of tuples, for any pieces, buckets, memory limit and threads."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 from weakref import WeakKeyDictionary
@@ -25,8 +24,7 @@ from capfst.system.radix_sort import refine
 
 
 def counted(labels: np.ndarray, words: int, order: int, memory: int | None = None, threads: int = 1) -> NgramCounts:
-    with ThreadPoolExecutor(threads) as pool:
-        return count(labels, words, TrainOptions(order=order, prune_threshold=0.0), Store(memory), pool, threads)
+    return count(labels, words, TrainOptions(order=order, prune_threshold=0.0), Store(memory), threads)
 
 
 def nodes_of(counts: NgramCounts) -> list[dict[tuple[str, ...], tuple[int, int]]]:

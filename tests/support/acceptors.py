@@ -27,8 +27,8 @@ class Model:
 
 def build(labels: npt.NDArray, words: int, order: int, **options: Any) -> Model:
     """Estimate a model in memory."""
-    with acceptor(labels, words, TrainOptions(order=order, **options)) as chunked:
-        return Model(*assemble(chunked), chunked.ngrams)
+    whole = acceptor(labels, words, TrainOptions(order=order, **options))
+    return Model(*assemble(whole), whole.ngrams)
 
 
 def estimated(
