@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from capfst.corpus.intern import WordTable
+from capfst.corpus.intern import Interner, WordTable
 from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
@@ -21,6 +21,7 @@ from capfst.io.compression import DAMAGED, decompressed
 from capfst.lm import arpa_lines as lines
 from capfst.lm.levels import BadRowError, Level, NgramTable, empty_table, link
 from capfst.options import MAX_ORDER
+from capfst.text.strings import Strings
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
@@ -139,14 +140,15 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # lowercase first among equally likely forms
     forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
     # The numbers of words here: <s>, </s>, then those of labels 1, 2, …
-    index = WordTable.of([START, END, *forms])
+    index = Interner()
+    index.ids(Strings.of([START, END, *forms]))
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
     tables = [NgramTable(np.arange(len(values), dtype=np.uint32)[:, None], values[:, 0].copy(), backoff)]
     kept, first_lines = [np.arange(len(values))], [0]
     for n, count in enumerate(numbers[1:], 2):
-        parts = reader.ngrams(n, count, index)
+        parts = reader.ngrams(n, count, index.table)
         columns = [vars(next(parts)).values()]
         first_lines.append(reader.line + 1)
         columns += [vars(part).values() for part in parts]
@@ -190,7 +192,7 @@ def _header(reader: _Reader) -> list[int]:
 def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
     """Read the cost and backoff cost (−ln) of each word, including <unk>, which is added if missing."""
     unigrams: dict[bytes, tuple[float, float]] = {}
-    for part in reader.ngrams(1, count, WordTable.of([])):
+    for part in reader.ngrams(1, count, Interner().table):
         columns = (column.tolist() for column in (part.words[:, 0], part.cost, part.backoff))
         for begin, cost, backoff in zip(*columns, strict=True):
             word: bytes = _WORD.match(reader.block, begin)[0]  # type: ignore[index]
