@@ -19,7 +19,7 @@ from capfst.fst.write import ArcArray, StateArray
 from capfst.io.compression import compressing, compression_of_name
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import U8Array, f64, i64
-from capfst.lm.decompile import Histories, histories
+from capfst.lm.acceptor import Histories, histories
 from capfst.system.atomic import writing
 from capfst.text.strings import Strings
 

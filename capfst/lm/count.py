@@ -24,7 +24,6 @@ from capfst.corpus.labels import count_labels, pieces
 from capfst.exceptions import CorpusError
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64, u64
-from capfst.lm.discount import follow_lmplz
 from capfst.lm.partition import Partition, bucket_of, partition_tokens
 from capfst.options import TrainOptions
 from capfst.system.buckets import Buckets, Store
@@ -113,7 +112,7 @@ def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, 
         for_each(gather, range(number), threads)
         windows.close()
     counts_of_counts[1] = np.bincount(continuations[continuations < 5], minlength=5)
-    follow_lmplz(labels, first_places, counts_of_counts)
+    _follow_lmplz(labels, first_places, counts_of_counts)
     first_nodes = [np.concatenate(([0], np.cumsum(level.sizes))) for level in nodes]
     largest = max(int(firsts[-1]) for firsts in first_nodes)
     if largest >= 2**32 - 1:
@@ -122,6 +121,30 @@ def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, 
         )
     known = order, words, tokens, partition, continuations, counts_of_counts
     return NgramCounts(*known, sizes, nodes, first_nodes, sentence_ends)
+
+
+def _follow_lmplz(labels: npt.NDArray, first_places: npt.NDArray, counts_of_counts: npt.NDArray) -> None:
+    """Count the last n-gram of each lower order by its occurrences instead of its adjusted count.
+
+    This reproduces a bug of lmplz (at the end of AdjustCounts::Run), which changes the discounts of small texts. lmplz
+    sorts words by first occurrence. So its last n-gram ends in the word that first occurs last; the word before that
+    is, of the words that precede it, the one that first occurs last; and so on. first_places: int64[V + 1], the
+    position of each label's first occurrence.
+    """
+    first_places[0] = -1  # </s> and <s> come before all words
+    word = int(np.argmax(first_places))
+    start = max(0, int(first_places[word]))
+    positions = start + np.flatnonzero(np.concatenate([piece == word for piece, _ in pieces(labels, begin=start)]))
+    for n in range(1, len(counts_of_counts) - 1):
+        words = np.where(positions < n, 0, labels[np.maximum(positions - n, 0)])
+        adjusted, occurrences = len(np.unique(words)), len(words)
+        for count, change in ((adjusted, -1), (occurrences, 1)):
+            if count < 5:
+                counts_of_counts[n, count] += change
+        newest = words[np.argmax(first_places[words])]
+        if newest == 0:
+            break
+        positions = positions[words == newest]
 
 
 class WindowLayout(NamedTuple):

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, f64, i64, u32
 from capfst.lm.count import COUNT, CUT, FIRST, OCCURRENCES, PARENT, NgramCounts
-from capfst.lm.discount import discounts
 from capfst.lm.partition import buckets_of, buckets_of_nodes
 from capfst.system.buckets import Buckets, Store
 from capfst.system.parallel import for_each, map_stream
@@ -58,6 +57,26 @@ class Contexts(NamedTuple):
     occurrences: F64Array  # float64[c]: its occurrences, if they were counted
     grams: U32Matrix  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; sorted by word within a context
     prob: F32Matrix  # float32[sum(size), 5]: the same memory, for PROB and LOWER
+
+
+FALLBACK = (0.5, 1.0, 1.5)
+"""lmplz's --discount_fallback, for small or artificial text, where the closed form fails."""
+
+
+def discounts(counts_of_counts: npt.NDArray) -> npt.NDArray:
+    """Return float64[4], the discounts of counts of 0, 1, 2, 3 or more: equation (26) in Chen & Goodman (1999).
+    counts_of_counts: int64[5], whose [0] is ignored.
+
+    Computed in single precision, as in lmplz, so that both fall back in the same cases.
+    """
+    n = counts_of_counts.astype(np.float32)
+    if (n[1:4] == 0).any():
+        return np.array((0.0, *FALLBACK))
+    y = n[1] / np.float32(counts_of_counts[1] + 2.0 * counts_of_counts[2])
+    amounts = [np.float32(j) - np.float32(j + 1) * y * n[j + 1] / n[j] for j in (1, 2, 3)]
+    if any(not 0 <= amount <= j for j, amount in enumerate(amounts, 1)):
+        return np.array((0.0, *FALLBACK))
+    return np.array((0.0, *amounts), np.float64)
 
 
 def unigrams(counts: NgramCounts) -> npt.NDArray:

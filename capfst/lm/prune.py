@@ -28,8 +28,7 @@ from capfst.fst.write import ARC, STATE
 from capfst.kernels import kernel
 from capfst.kernels.types import F32Array, F64Array, U32Array, U32Strided, f64, i64
 from capfst.lm.count import prunes
-from capfst.lm.discount import discounts
-from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node
+from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
 from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.partition import buckets_of_nodes
 from capfst.options import TrainOptions

@@ -10,7 +10,7 @@ from support.acceptors import build, estimated, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, kneser_ney, labels_of
 
 from capfst.evaluate.perplexity import perplexity
-from capfst.lm.discount import FALLBACK, discounts
+from capfst.lm.kneser_ney import FALLBACK, discounts
 
 TEXT = """
 The cat sat on the mat .

@@ -11,9 +11,8 @@ from support.acceptors import Model, build, estimated, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.exceptions import OptionError
-from capfst.lm.acceptor import compile_levels
+from capfst.lm.acceptor import compile_levels, decompile
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
 
