@@ -267,7 +267,7 @@ def build_vocabulary(
     rules = _Rules(
         kept,
         _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]),
-        fw.word_kinds(words, shape_of),
+        fw.word_kinds(words, shape_of, INFO),
         np.stack([as_they_are, as_they_are]),
     )
 

@@ -186,7 +186,8 @@ class Histories(NamedTuple):
 
 
 @allocating
-def _histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, I32Array]:
+def histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, I32Array]:
+    """Return the Histories of a model, as a tuple."""
     number = len(states)
     length, last, before = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.int32)
     for state in range(1, number):
@@ -199,11 +200,6 @@ def _histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, 
                 last[target] = arcs[arc].ilabel
                 before[target] = state
     return length, last, before
-
-
-def histories(states: npt.NDArray[np.void], arcs: npt.NDArray[np.void]) -> Histories:
-    """Return the contexts of the states of a model, STATE[n] and ARC[m]."""
-    return Histories(*_histories(states, arcs))
 
 
 def decompile(states: npt.NDArray, arcs: npt.NDArray) -> list[Level]:

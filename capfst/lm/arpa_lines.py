@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from capfst.corpus.intern import WordTable, id_of
-from capfst.kernels import kernel, part
+from capfst.kernels import inner, kernel, part
 from capfst.kernels.types import F64Array, U8Array, U32Matrix, f64, i64
 
 LN10 = math.log(10)
@@ -31,7 +31,7 @@ _LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)
 
 
-@kernel
+@inner
 def number(data: U8Array, begin: i64, end: i64) -> f64:
     """Parse data[begin:end] as a decimal number; NaN if it is not one."""
     i, sign = begin, 1.0

@@ -104,7 +104,7 @@ def _lines(
 
 
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
-    past = histories(states, arcs)
+    past = Histories(*histories(states, arcs))
     words = Strings.of([b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"])
     # States are sorted by the length of their histories, so the n-grams of an order are those of consecutive states.
     bounds = np.searchsorted(past.length, np.arange(past.length[-1] + 2))
