@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import allocating, inner
-from capfst.kernels.types import BoolArray, U32Array, U32Matrix, U32Strided, i64
+from capfst.kernels.types import U32Array, U32Matrix, i64
 from capfst.system.radix_sort import refine
 
 
@@ -31,28 +31,6 @@ class Level:
 
     def __len__(self) -> int:
         return len(self.word)
-
-
-_BLOCK = 64
-
-
-@allocating
-def renumber(entries: U32Strided, kept: BoolArray) -> U32Array:
-    """Return the numbers of these entries, all of which are kept, among the kept entries (bool[])."""
-    before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
-    total = 0
-    for i in range(len(kept)):
-        if i % _BLOCK == 0:
-            before[i // _BLOCK] = total
-        total += kept[i]
-    numbers = np.empty(len(entries), np.uint32)
-    for i in range(len(entries)):
-        block = entries[i] // _BLOCK
-        number = before[block]
-        for j in range(block * _BLOCK, entries[i]):
-            number += kept[j]
-        numbers[i] = number
-    return numbers
 
 
 def cost(probability: npt.NDArray) -> npt.NDArray:

@@ -20,6 +20,7 @@ with scores above any threshold are a complete model; all unigrams are kept.
 """
 
 from functools import partial
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +30,11 @@ from capfst.kernels import kernel
 from capfst.kernels.types import F32Array, F64Array, U32Array, U32Strided, f64, i64
 from capfst.lm.count import prunes
 from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
-from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
+from capfst.lm.levels import Level, cost, normalize, unigram_level
 from capfst.lm.partition import buckets_of_nodes
 from capfst.options import TrainOptions
 from capfst.system.buckets import Buckets
-from capfst.system.parallel import map_stream
+from capfst.system.parallel import for_each
 
 # The columns of an n-gram in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
@@ -111,7 +112,7 @@ class Pruner:
         # [n]: the backoff weights of the contexts of these n-grams, by node, or NaN; used if none is dropped
         sizes = [0, 0, len(self.counts.tokens), *(firsts[-1] for firsts in self.counts.first_nodes[2:-1])]
         self.gammas = [np.full(0 if prunes(options) else size, np.nan) for size in sizes]
-        self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
+        self.histogram, self.lock = np.zeros(1 << _KEY_BITS, np.int64), Lock()
 
     def run(self) -> list[Level]:
         """Score all n-grams, choose the threshold, and return the levels of those above it."""
@@ -162,14 +163,11 @@ class Pruner:
         for n in range(self.counts.order, 1, -1):
             shorter, ranked = Buckets(estimator.store, 2 * windows, 2), Buckets(estimator.store, windows, 5)
             protect = partial(self._protect_bucket, n, longer, shorter, ranked)
-            for histogram in map_stream(protect, range(len(windows)), estimator.threads):
-                self.histogram += histogram
+            for_each(protect, range(len(windows)), estimator.threads)
             self.rows[n], longer = ranked, shorter
 
-    def _protect_bucket(
-        self, n: int, longer: Buckets | None, shorter: Buckets, ranked: Buckets, bucket: int
-    ) -> npt.NDArray:
-        """Do so for a bucket of order n; return its histogram of scores."""
+    def _protect_bucket(self, n: int, longer: Buckets | None, shorter: Buckets, ranked: Buckets, bucket: int) -> None:
+        """Do so for a bucket of order n, and count its scores."""
         first_nodes = self.counts.first_nodes
         start, end = first_nodes[n][bucket : bucket + 2]
         rows = by_node(self.rows[n].take(bucket), start, end - start)
@@ -182,13 +180,14 @@ class Pruner:
             shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
             target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
             shorter.scatter(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32))
-        return np.bincount(rows[:, _SCORE] >> _SHIFT, minlength=len(self.histogram))
+        histogram = np.bincount(rows[:, _SCORE] >> _SHIFT)
+        with self.lock:
+            self.histogram[: len(histogram)] += histogram
 
     def _select(self, least: int) -> list[Level]:
         """Return the levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS
         bits)."""
-        prob = self.estimator.unigrams
-        levels = [unigram_level(cost(prob), np.zeros(len(prob)))]
+        levels = [unigram_level(cost(self.estimator.unigrams), np.zeros(self.counts.words + 1))]
         below = np.ones(len(levels[0]), bool)
         for n in range(2, self.counts.order + 1):
             parts: list[npt.NDArray] = []
@@ -201,13 +200,9 @@ class Pruner:
                 parts.append(rows[keep])
             rows = np.concatenate(parts)
             del parts
-            level = Level(
-                rows[:, _LAST].copy(),
-                renumber(rows[:, _PREFIX], below),
-                renumber(rows[:, _SUFFIX], below),
-                cost(rows.view(np.float32)[:, _PROB]),
-                np.zeros(len(rows)),
-            )
+            entries = np.cumsum(below, dtype=np.uint32) - np.uint32(1)  # by node of the order below
+            prefix, suffix, prob = entries[rows[:, _PREFIX]], entries[rows[:, _SUFFIX]], rows.view(np.float32)[:, _PROB]
+            level = Level(rows[:, _LAST].copy(), prefix, suffix, cost(prob), np.zeros(len(rows)))
             if prunes(self.options):
                 normalize(levels[-1], level)
             else:

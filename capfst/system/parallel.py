@@ -25,6 +25,7 @@ def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
         for futures in as_they_come((pool.submit(function, item) for item in items), jobs):
             for future in futures:
                 yield future.result()
+        pool.shutdown()  # so that the C library gives the memory of these threads to later ones
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
