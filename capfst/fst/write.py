@@ -75,14 +75,14 @@ def _bytes(array: npt.NDArray) -> memoryview:
 
 
 class Chunked(Protocol):
-    """A model whose states STATE[·] and arcs ARC[·] come in chunks of consecutive ones."""
+    """A model whose states STATE[·] and arcs ARC[·] come in chunks."""
 
     states: int
     arcs: int
     start: int
 
-    def chunks(self) -> Iterable[tuple[int, npt.NDArray, int, npt.NDArray]]:
-        """Yield (first state, states, first arc, arcs): each state and arc once, the root in the first chunk."""
+    def chunks(self) -> Iterable[tuple[npt.NDArray, npt.NDArray]]:
+        """Yield states and their arcs, numbered from 0 on in each chunk: consecutive ones, from the root on."""
 
 
 def write_chunks(
@@ -109,7 +109,7 @@ def write_chunks(
         )
     written = [0, 0]
     with replacing(path) as file:
-        for first_state, states, first_arc, arcs in model.chunks():
+        for states, arcs in model.chunks():
             if not any(written):
                 bits = properties(model.states, model.start, float(states["final"][0]))
                 file.write(_header(model, bits, signature, symbols))
@@ -117,9 +117,11 @@ def write_chunks(
                 states_offset = file.tell() + padding(file.tell())
                 arcs_offset = states_offset + STATE.itemsize * model.states
                 arcs_offset += padding(arcs_offset)
-            file.seek(states_offset + STATE.itemsize * first_state)
+            if written[1]:
+                states["pos"] += written[1]
+            file.seek(states_offset + STATE.itemsize * written[0])
             file.write(_bytes(states))
-            file.seek(arcs_offset + ARC.itemsize * first_arc)
+            file.seek(arcs_offset + ARC.itemsize * written[1])
             file.write(_bytes(arcs))
             written = [written[0] + len(states), written[1] + len(arcs)]
             progress(len(arcs))
@@ -152,5 +154,5 @@ def write_fst(
 ) -> None:
     """Write the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the state of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
-    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(0, states, 0, arcs)])
+    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(states, arcs)])
     write_chunks(path, whole, symbols, signature, parts)

@@ -17,7 +17,7 @@ from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.files import expand
 from capfst.io.formats import can_recase
 from capfst.io.protocol import TextOptions
-from capfst.system.locks import lock, open_folder
+from capfst.system.atomic import lock, open_folder
 
 MANIFEST = ".capfst-batch.jsonl"
 """Name of the manifest (batch/manifest.py) in an output folder, which no output may have."""

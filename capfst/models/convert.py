@@ -31,10 +31,9 @@ from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
 from capfst.io.files import refuse_special
-from capfst.lm.acceptor import compile_levels
+from capfst.lm.acceptor import compile_levels, decompile
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
-from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
 from capfst.punctuation.marks import PART as PUNCTUATION
