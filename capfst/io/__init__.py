@@ -20,7 +20,7 @@ timed_words.py   .ctm, .stm, Kaldi's text
 textgrid.py      Praat's TextGrid
 transcripts.py   JSON of recognizers
 lyrics.py        .lrc; gettext.py: .po
-parquet.py       columns of a Parquet file, which arrow.py recases
+parquet.py       columns of a Parquet file
 wiki.py          Wikimedia dumps, which are only read
 signs.py         the beginning of a text → its format
 formats.py       the suffix or the content of a file → its format

@@ -76,11 +76,11 @@ class LineFormat(TextFile):
         self.markup = markup_of("", options.markup)
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.others = [self.other(selected) for selected in options.other_texts()]
+        names = [name for name in (options.source, options.align) if name is not None]
+        self.others = [self.other(options.selecting(name)) for name in names]
         """Formats of this file that select the source and the alignment of each record."""
         self.by_document = options.document is not None
-        document_key = options.document_key()
-        self.document = self.other(document_key) if document_key else None
+        self.document = self.other(options.selecting(options.document)) if options.document else None
         """Format of this file that selects the value that the records of a document share."""
         if self.by_document or self.transcoding:
             self.splittable = False

@@ -205,7 +205,7 @@ class RunningText:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
         spans, n = self.spans, self._n_text
-        values = self._values(decoded(recased))
+        values = self.values(recased)
         if self.copies or self.remarks.spans:
             spans = [*spans[:n], *chain.from_iterable(self.remarks.spans)]
             changed = dict(zip(spans, [*values[:n], *self.remarks.cased(values[n:])], strict=True))
@@ -224,9 +224,9 @@ class RunningText:
                 end = stop
         return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
 
-    def _values(self, recased: str) -> list[str]:
-        """Return the spans of the recased text."""
-        spans = self.spans
+    def values(self, text: bytes | memoryview) -> list[str]:
+        """Return the spans of the recased text; CapfstError as `written`."""
+        spans, recased = self.spans, decoded(text)
         if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
             if recased.count("\n") != self._text.count("\n"):
                 raise _misfit(self._text)
