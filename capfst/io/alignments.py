@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.exceptions import CorpusError, quantity
-from capfst.io.blocks import ended
+from capfst.io.blocks import ended, whole_lines
 from capfst.io.documents import lines_of
 from capfst.kernels import kernel
 from capfst.kernels.types import I32Array, I64Array, U8Array, i64
@@ -143,8 +143,8 @@ def side_by_side(
         for blocks in (source, align) if blocks is not None
     ]  # fmt: skip
     line = 1
-    for block in _completed(target):
-        n = block.count(b"\n") + (not block.endswith(b"\n"))
+    for block in whole_lines(target, 1, names.target):
+        n = ended(block).count(b"\n")
         taken = [list(islice(lines, n)) for lines in others]
         for found, name in zip(taken, names[1:], strict=False):
             if len(found) < n:
@@ -155,18 +155,6 @@ def side_by_side(
     for lines, name in zip(others, names[1:], strict=False):
         if next(lines, None) is not None:
             raise CorpusError(f"{name}: more lines than {names[0]} ({line - 1}). {_PARALLEL}")
-
-
-def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks; join a block whose last line lacks its end with the next one."""
-    held = b""
-    for block in blocks:
-        held += block
-        if held.endswith(b"\n"):
-            yield held
-            held = b""
-    if held:
-        yield held
 
 
 OtherTexts = tuple[bytes, ...]

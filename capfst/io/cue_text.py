@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -78,11 +78,10 @@ class Marks:
 
     def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], bool]:
         """Return the text of a cue by lines, its remarks, and whether another speaker begins after it."""
-        capitals = _Capitals(data, begin, last)
         if not _special(data, begin, last):  # nearly always
             lines, before = [], " "
             for line in _text_lines(data, begin, last):
-                skipped, breaks = _beginning(line[0], line.start(), capitals)
+                skipped, breaks = _beginning(data, *line.span(), begin, last)
                 before = "\n" if breaks else before
                 if skipped < len(line[0]):
                     lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
@@ -94,7 +93,7 @@ class Marks:
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data[start:stop], start, capitals) if starts_line else (0, False)
+                skipped, breaks = _beginning(data, start, stop, begin, last) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -154,36 +153,27 @@ def _is_shout(text: str) -> bool:
     return text.isupper() and 1 < len(text.split()) <= _SHOUT
 
 
-class _Capitals:
-    """Finds the ends of a cue that are in capitals; it reads the cue once, when it is first asked."""
-
-    def __init__(self, data: str, begin: int, last: int) -> None:
-        self._data, self._begin, self._last = data, begin, last
-
-    @cached_property
-    def starts(self) -> range:
-        """The offsets from which the cue, up to its end, is in capitals."""
-        data, offsets = self._data, range(self._last - 1, self._begin - 1, -1)
-        upper = next((i for i in offsets if data[i].isupper()), self._begin - 1)
-        other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
-        return range(max(other + 1, self._begin), upper + 1)
+@lru_cache(1)  # a cue may have many labels
+def _capitals(data: str, begin: int, last: int) -> range:
+    """Return the offsets from which the cue data[begin:last] is, up to its end, in capitals."""
+    offsets = range(last - 1, begin - 1, -1)
+    upper = next((i for i in offsets if data[i].isupper()), begin - 1)
+    other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
+    return range(max(other + 1, begin), upper + 1)
 
 
-def _beginning(text: str, offset: int, capitals: _Capitals) -> tuple[int, bool]:
-    """Return how many characters at the beginning of a line stay as they are, and whether another speaker begins.
-
-    Args:
-        offset: of the line, in the data.
-        capitals: of its cue.
-    """
+def _beginning(data: str, start: int, end: int, begin: int, last: int) -> tuple[int, bool]:
+    """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
+    speaker begins. The cue is data[begin:last]."""
+    text = data[start:end]
     if text[0].islower():
         return 0, _lone_label(text) is not None
     dash = _dash(text)
-    start = dash.end() if dash else 0
-    label = _label(text, start)
-    if label and label[0].isupper() and offset + label.end() not in capitals.starts:
-        start = label.end()
-    return start, bool(dash or label)
+    skipped = dash.end() if dash else 0
+    label = _label(text, skipped)
+    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last):
+        skipped = label.end()
+    return skipped, bool(dash or label)
 
 
 def _is_sound(mark: re.Match[str], last: int, starts_line: bool) -> bool:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -24,7 +25,8 @@ Paths = dict[Step, Any]
 _value = json.JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
 _listing = json.JSONDecoder(parse_int=lambda digits: 0)
 _space = re.compile(r"[ \t\r\n]*").match
-_tokens = re.compile(r"\\.|\[\]|\.|[^\\.\[]+|.", re.DOTALL).findall
+_steps = re.compile(r"\.?\[\]|\.((?:\\.|\[(?!\])|[^.\[])*)", re.DOTALL).finditer
+_escaped = re.compile(r"\\(.)", re.DOTALL).sub
 _KINDS = {"{": "an object", "[": "an array", '"': "a string"}
 _MOST_LISTED = 20
 
@@ -57,25 +59,11 @@ def value_at(text: str, start: int) -> tuple[Any, int]:
 
 def steps(path: str) -> list[Step]:
     """Return the steps of a path; OptionError if it is not one."""
-    found: list[Step] = []
-    name: str | None = None  # that is being read; None: there is none before the next period
-    for token in _tokens(path):
-        if token == ".":
-            if name is not None or not found:
-                found.append(name or "")
-            name = ""
-        elif token == "[]":
-            if name:
-                found.append(name)
-            found.append(None)
-            name = None
-        elif name is None and found:
-            raise OptionError(f"`field` is {path!r}. Put a period after [].")
-        else:
-            name = (name or "") + (token[1:] if len(token) == 2 and token[0] == "\\" else token)
-    if name is not None or not found:
-        found.append(name or "")
-    return found
+    whole = path if path.startswith("[]") else f".{path}"
+    found = list(_steps(whole))
+    if sum(len(step[0]) for step in found) < len(whole):
+        raise OptionError(f"`field` is {path!r}. Put a period after [].")
+    return [None if step[1] is None else _escaped(r"\1", step[1]) for step in found]
 
 
 def as_path(name: str) -> str:
@@ -197,20 +185,18 @@ def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
 def known_paths(text: str, start: int) -> list[str]:
     """Return the paths of the texts in the JSON value that begins there, of which only the first item of an array is
     searched; nothing if it is not valid."""
-    found: list[str] = []
-
-    def search(value: Any, path: str) -> None:
-        if len(found) >= _MOST_LISTED:
-            return
-        if isinstance(value, dict):
-            for name, each in value.items():
-                search(each, f"{path}.{as_path(name)}" if path else as_path(name))
-        elif isinstance(value, list):
-            if value:
-                search(value[0], f"{path}[]")
-        elif isinstance(value, str) and path:
-            found.append(path)
-
     with suppress(ValueError, RecursionError):
-        search(_listing.raw_decode(text, start)[0], "")
-    return found
+        return list(islice(_paths(_listing.raw_decode(text, start)[0], ()), _MOST_LISTED))
+    return []
+
+
+def _paths(value: Any, path: tuple[Step, ...]) -> Iterator[str]:
+    """Yield the paths of the texts in a parsed value that has this path."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _paths(each, (*path, name))
+    elif isinstance(value, list):
+        for each in value[:1]:
+            yield from _paths(each, (*path, None))
+    elif isinstance(value, str) and path:
+        yield as_text(path)

@@ -163,7 +163,7 @@ class JsonItems(TextFile):
     is_array = False
     """Whether the records are the items of an array. Known when the first part has been cut."""
 
-    def item_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
+    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
         """Return the ends of items, each with the comma and the space after it. The last item is left out if it may be
         incomplete.
 
@@ -210,9 +210,6 @@ class Json(JsonItems, Jsonl):
         if self.on_error == "drop":
             raise OptionError(f"{path}: items of .json files cannot be dropped. Use --on-error pass.")
 
-    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        return self.item_ends(data, is_first, is_last)
-
     def names(self, data: str) -> list[str]:
         return known_paths(data, after_beginning(data))
 
@@ -227,14 +224,11 @@ class JsonTexts(Json):
     longest = sys.maxsize
 
     def __init__(self, path: Path, options: TextOptions) -> None:
-        super().__init__(path, _Fields(field=options.field or BatchOptions.usual_field))
+        super().__init__(path, TextOptions(field=options.field or BatchOptions.usual_field))
+        self.remedy = ""
 
     def find(self, record: str, number: int) -> list[slice | None]:
         return [text for text in super().find(record, number) if text is not None and text.start < text.stop]
-
-
-class _Fields(TextOptions):
-    remedy = ""
 
 
 def has_texts(head: str) -> bool:

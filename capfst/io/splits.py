@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import PIECE, ended_lines, read_blocks, valid
+from capfst.io.blocks import BLOCK, PIECE, ended_lines, read_blocks, valid, whole_lines
 from capfst.io.compression import HEAD, compression_of
-from capfst.io.files import failure_of
+from capfst.io.files import failures_of
 from capfst.options import Errors
 
 
@@ -28,19 +27,10 @@ class Split(NamedTuple):
     end: int | None = None  # None: the whole file, which may be compressed
 
 
-@contextmanager
-def _failures(file: Path) -> Iterator[None]:
-    """Report operating system errors as errors of the file."""
-    try:
-        yield
-    except OSError as error:
-        raise failure_of(file, error) from error
-
-
 def splits(file: Path, size: int) -> list[Split]:
     """Return the splits of a file, each of `size` bytes and the rest of the last line."""
     bounds = [0]
-    with _failures(file), open(file, "rb") as stream:
+    with failures_of(file), open(file, "rb") as stream:
         file_size = os.fstat(stream.fileno()).st_size
         if file_size > size and not compression_of(stream.read(HEAD)):
             while bounds[-1] < file_size:
@@ -51,22 +41,19 @@ def splits(file: Path, size: int) -> list[Split]:
     return [Split(file, *each) for each in pairwise(bounds)] if len(bounds) > 2 else [Split(file)]
 
 
-def read_raw(split: Split, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a split that has an end, in blocks of whole lines of at least `size` bytes, except the last.
+def read_raw(split: Split) -> Iterator[bytes]:
+    """Yield the bytes of a split that has an end, piece by piece.
 
     Raises:
         CorpusError: the file cannot be read, or has been truncated.
     """
-    with _failures(split.file), open(split.file, "rb") as stream:
+    with failures_of(split.file), open(split.file, "rb") as stream:
         left = (split.end or 0) - stream.seek(split.start)
         while left > 0:
-            block = stream.read(min(size, left))
-            if block and len(block) < left and not block.endswith(b"\n"):
-                block += stream.readline()
-            if not block:
+            if not (piece := stream.read(min(PIECE, left))):
                 raise CorpusError(f"{split.file} was truncated while being read. Do not modify inputs during a run.")
-            left -= len(block)
-            yield block
+            left -= len(piece)
+            yield piece
 
 
 def read(split: Split, errors: Errors) -> Iterator[bytes]:
@@ -76,7 +63,7 @@ def read(split: Split, errors: Errors) -> Iterator[bytes]:
         CorpusError: as `read_blocks`.
     """
     if split.end is None:
-        yield from read_blocks([split.file], errors=errors)
-        return
-    blocks = valid(read_raw(split, PIECE), str(split.file), errors)
-    yield from ended_lines(blocks, begins_file=split.start == 0)
+        return read_blocks([split.file], errors=errors)
+    name = str(split.file)
+    blocks = valid(whole_lines(read_raw(split), BLOCK, name), name, errors)
+    return ended_lines(blocks, begins_file=split.start == 0)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from capfst.io.blocks import BLOCK, Hash, file_blocks, joined
+from capfst.io.blocks import BLOCK, Hash, ended_lines, joined, read_blocks, read_stream
+from capfst.io.compression import OnRead
 from capfst.io.files import failures_of
 from capfst.io.formats import reader_of
 from capfst.io.plain_text import PlainText
@@ -37,31 +38,32 @@ def text_blocks(
         CapfstError: a file that cannot be read, is not in the format of its suffix, or has a malformed record.
     """
     on_wrapped = on_wrapped or (lambda file, width: None)
+    on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
 
     def blocks() -> Iterator[bytes]:
         for file in files:
             with failures_of(file):
-                yield from _file_blocks(file, options, size, progress, on_wrapped)
+                yield from _file_blocks(file, options, size, on_read, on_wrapped)
 
     return joined(blocks(), size, hash)
 
 
 def _file_blocks(
-    file: Path, options: TextOptions, size: int, progress: Callable[[int], object] | None, on_wrapped: OnWrapped
+    file: Path, options: TextOptions, size: int, on_read: OnRead, on_wrapped: OnWrapped
 ) -> Iterator[bytes]:
     reader = reader_of(file, options)
     if not isinstance(reader, PlainText):
-        on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
-        return _encoded(_lines(reader.texts(on_read), file, on_wrapped), size)
-    blocks = file_blocks(file, size, options.errors, progress, reader.transcoding)
+        return map(_encoded, _lines(reader.texts(on_read), file, on_wrapped))
+    stream = read_stream(file, size=size, errors=options.errors, on_read=on_read, transcoding=reader.transcoding)
+    blocks = ended_lines(stream)
     first = next(blocks, b"")
     width = wrapped_at(_beginning(first))
-    blocks = chain([first] if first else [], blocks)
+    blocks = chain([first], blocks)
     if not width:
         return blocks
     on_wrapped(file, width)
     lines = (line for block in blocks for line in block.decode().removesuffix("\n").split("\n"))
-    return _encoded(paragraphs(lines, width), size)
+    return map(_encoded, paragraphs(lines, width))
 
 
 def lines_stand_alone(file: Path, options: TextOptions) -> bool:
@@ -70,7 +72,7 @@ def lines_stand_alone(file: Path, options: TextOptions) -> bool:
     return (
         isinstance(reader, PlainText)
         and not reader.transcoding
-        and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
+        and not wrapped_at(_beginning(next(read_blocks([file], _BEGINNING, "replace"), b"")))
     )
 
 
@@ -90,18 +92,9 @@ def _lines(texts: Iterable[str], file: Path, on_wrapped: OnWrapped) -> Iterator[
             yield from lines
 
 
-def _encoded(lines: Iterable[str], size: int) -> Iterator[bytes]:
-    """Encode lines in blocks of about `size` bytes; lone surrogates become U+FFFD."""
-    held: list[bytes] = []
-    n_held = 0
-    for line in lines:
-        try:
-            held.append(line.encode())
-        except UnicodeEncodeError:
-            held.append(line.encode("utf-8", "surrogatepass").decode(errors="replace").encode())
-        n_held += len(held[-1])
-        if n_held >= size:
-            yield b"\n".join([*held, b""])
-            held, n_held = [], 0
-    if held:
-        yield b"\n".join([*held, b""])
+def _encoded(line: str) -> bytes:
+    """Return a line in UTF-8, with its end; lone surrogates become U+FFFD."""
+    try:
+        return f"{line}\n".encode()
+    except UnicodeEncodeError:
+        return f"{line}\n".encode("utf-8", "surrogatepass").decode(errors="replace").encode()

@@ -142,7 +142,7 @@ class Transcript(JsonItems, SpeechFile):
         None: their order stays."""
 
     def ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        ends = self.item_ends(data, is_first, is_last)
+        ends = self.record_ends(data, is_first, is_last)
         # The beginning of an array is written only if its items are known.
         return [] if is_first and not is_last and len(ends) == 1 and ends[0] == after_beginning(data) else ends
 

@@ -37,8 +37,7 @@ from capfst.io.protocol import BatchOptions, RecaseCounts
 from capfst.io.splits import Split, read_raw, splits
 from capfst.io.text_file import BLOCK
 from capfst.recaser import Recaser
-from capfst.spark.session import reason
-from capfst.spark.shipping import Sent, send
+from capfst.spark.session import Sent, reason, send
 from capfst.system.atomic import replacing
 
 PART = 16 << 20  # bytes of an uncompressed file per task
@@ -127,14 +126,14 @@ def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple
 
     def blocks() -> Iterator[bytes]:
         nonlocal n_lines
-        for block in read_raw(part[0], BLOCK):
+        for block in read_raw(part[0]):
             n_lines += block.count(b"\n")
             yield block
 
     line = 1 if part[0].start == 0 else 2  # to formats it only matters whether it is the first
     try:
         if line > 1:
-            next(iter(file_format.cut(read_raw(Split(file, 0, part[0].end), BLOCK))))  # its header
+            next(iter(file_format.cut(read_raw(Split(file, 0, part[0].end)))))  # its header
         with replacing(part[1]) as out:
             for piece in file_format.cut(blocks(), line):
                 recased, more = file_format.recased(piece, recase)

@@ -2,7 +2,7 @@
 
 Input: a DataFrame, the name of a text column, and a model. Output: a DataFrame of the same schema, whose rows are
 recased when Spark evaluates it. Executors need the same version of capfst;
-`shipping.py` sends them the model.
+`session.py` sends them the model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from capfst.exceptions import CorpusError
 from capfst.recaser import Recaser, load
-from capfst.spark.shipping import Sent, send
+from capfst.spark.session import Sent, send
 
 
 def recase(

@@ -15,10 +15,8 @@ TEXT = st.lists(st.sampled_from(["a", "bc", "é" * 9, "", "\n", "\r\n", "\n\n"])
 
 
 @in_one_folder
-@given(
-    texts=st.lists(TEXT, min_size=1, max_size=3), size=st.integers(1, 30), mark=st.booleans(), block=st.integers(1, 9)
-)
-def test_splits_are_the_files(tmp_path, texts, size, mark, block):
+@given(texts=st.lists(TEXT, min_size=1, max_size=3), size=st.integers(1, 30), mark=st.booleans())
+def test_splits_are_the_files(tmp_path, texts, size, mark):
     files = []
     for number, text in enumerate(texts):
         files.append(tmp_path / str(number))
@@ -31,9 +29,7 @@ def test_splits_are_the_files(tmp_path, texts, size, mark, block):
             raw = split.file.read_bytes()[split.start : split.end]
             assert raw.endswith(b"\n") or split.end == split.file.stat().st_size
             assert raw.find(b"\n", size - 1) in (-1, len(raw) - 1)  # no longer than necessary
-            blocks = list(read_raw(split, block))
-            assert b"".join(blocks) == raw
-            assert all(some.endswith(b"\n") for some in blocks[:-1])
+            assert b"".join(read_raw(split)) == raw
 
 
 def test_a_large_file_has_several_splits(tmp_path):
@@ -66,13 +62,13 @@ def test_a_file_that_shrinks_is_noticed(tmp_path):
     file = tmp_path / "a.txt"
     file.write_bytes(b"a\nb\n")
     with pytest.raises(CorpusError, match=r"a\.txt was truncated"):
-        list(read_raw(Split(file, 0, 9), 2))
+        list(read_raw(Split(file, 0, 9)))
 
 
 def test_a_missing_file(tmp_path):
     for reading in (
         lambda: splits(tmp_path / "a", 2),
-        lambda: list(read_raw(Split(tmp_path / "a", 0, 9), 2)),
+        lambda: list(read_raw(Split(tmp_path / "a", 0, 9))),
         lambda: list(read(Split(tmp_path / "a", 0, 9), "strict")),
     ):
         with pytest.raises(CorpusError, match=r"/a: .*No such file"):
