@@ -44,9 +44,7 @@ class Stamp(NamedTuple):
         """Return the file's current stamp, or None if its content has changed. The file is read only if necessary."""
         try:
             now = Stamp.of(path, self.hash)
-            if now == self:
-                return now
-            return now if now.size == self.size and sha256(path) == self.hash else None
+            return now if now == self or (now.size == self.size and sha256(path) == self.hash) else None
         except OSError:
             return None
 

@@ -39,27 +39,6 @@ from capfst.system.stopping import StoppedError
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
 
 
-class _HashingFile:
-    """A file that hashes the data written to it."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._digest = hashlib.sha256()
-        self.flush, self.tell = file.flush, file.tell
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return self._file.write(data)
-
-    def hash(self) -> str:
-        return self._digest.hexdigest()
-
-    def writable(self) -> bool:
-        return True
-
-
 class Runner(Protocol):
     """Recases the files of a run. `recase_file` is called in `jobs` threads."""
 
@@ -85,20 +64,16 @@ class LocalRunner(NamedTuple):
     def refreshed(self, entry: ManifestEntry | None, file: PlannedFile) -> ManifestEntry | None:
         """Return the entry of a file with its current stamps; None if its output would not be the same if it were made
         again."""
-        if entry is None:
-            return None
         try:
-            made_by = self.casing | format_of(file.input, self.options).settings
+            if entry is None or entry.made_by != self.casing | format_of(file.input, self.options).settings:
+                return None
         except Exception:  # recasing it reports why
-            return None
-        if entry.made_by != made_by:
             return None
         read, written = entry.read.refreshed(file.input), entry.written.refreshed(file.output)
         if read is None or written is None:
             return None
-        if (read, written) == (entry.read, entry.written):
-            return entry
-        return replace(entry, input=str(file.input), read=read, written=written)
+        is_same = (read, written) == (entry.read, entry.written)
+        return entry if is_same else replace(entry, input=str(file.input), read=read, written=written)
 
     def recase_file(self, file: PlannedFile) -> FileReport:
         """Recase one file. Failures are reported, except those that concern all files.
@@ -134,24 +109,21 @@ class LocalRunner(NamedTuple):
         made_by = self.casing | file_format.settings
         make_folder(file.output.parent)
         with replacing(file.output) as output:
-            sink = _HashingFile(output)
-            counts = self._stream(file_format, sink, on_read)
+            counts = self._stream(file_format, output, on_read)
             if self.stopped.is_set():
                 raise StoppedError
             if not before.is_of(file.input):
                 raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
-        read = before._replace(hash=digest.hexdigest())
-        written = Stamp.of(file.output, sink.hash())
-        return ManifestEntry(name_of(file, self.out), str(file.input), made_by, read, written, counts)
+        return made_entry(file, self.out, made_by, before._replace(hash=digest.hexdigest()), counts)
 
-    def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
+    def _stream(self, file_format: Format, output: BinaryIO, on_read: OnRead) -> RecaseCounts:
         """Recase the file's pieces in the pool, while other pieces are read and written.
 
         If all slots are taken, write the first waiting piece to free its slot; without one, wait for other files.
         """
         counts = RecaseCounts()
         waiting: deque[Future[tuple[Any, RecaseCounts]]] = deque()
-        with file_format.writing(sink) as write:
+        with file_format.writing(output) as write:
 
             def finish() -> None:
                 nonlocal counts
@@ -177,6 +149,14 @@ class LocalRunner(NamedTuple):
                     future.cancel()
                     self.slots.release()
         return counts
+
+
+def made_entry(
+    file: PlannedFile, out: Path, made_by: dict[str, Any], read: Stamp, counts: RecaseCounts
+) -> ManifestEntry:
+    """Return the entry of a file whose output is complete."""
+    written = Stamp.of(file.output, sha256(file.output))
+    return ManifestEntry(name_of(file, out), str(file.input), made_by, read, written, counts)
 
 
 def name_of(file: PlannedFile, out: Path) -> str:

@@ -22,7 +22,6 @@ transcripts.py   JSON of recognizers
 lyrics.py        .lrc; gettext.py: .po
 parquet.py       columns of a Parquet file
 wiki.py          Wikimedia dumps, which are only read
-signs.py         the beginning of a text → its format
 formats.py       the suffix or the content of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs
 text_blocks.py   files of any format → blocks of lines, for training

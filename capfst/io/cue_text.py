@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from capfst.io.running_text import Copy, Span, in_capitals, upper
+from capfst.io.running_text import Copy, Span, in_capitals, spans_between, upper
 from capfst.text.sentences import CLOSES, ENDS
 
 _SOUND, _SOUND_LINE = 3, 6  # most words in round brackets that are a sound: inside a line, and as a whole line
@@ -113,25 +113,17 @@ class Marks:
                 end = mark.start()  # it is text
             elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
                 remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
-            before += self._instead_of(mark, kind)
+            before += self._instead_of(mark)
         return [line for line in lines if line], remarks, "\n" in before
 
     def _remark(self, data: str, start: int, last: int) -> list[Span]:
         """Return the words of the remark data[start:last]."""
-        spans: list[Span] = []
-        before = ""
-        for mark in chain(self._marks(data, start, last), [None]):
-            end = mark.start() if mark else last
-            if data[start:end].strip():
-                spans.append(Span(start, end, data[start:end], before))
-                before = ""
-            if mark:
-                before += self._instead_of(mark, mark.lastgroup).replace("\n", " ")
-                start = mark.end()
-        return spans
+        marks = self._marks(data, start, last)
+        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))
 
-    def _instead_of(self, mark: re.Match[str], kind: str | None) -> str:
+    def _instead_of(self, mark: re.Match[str]) -> str:
         """Return what stands for a mark in the running text."""
+        kind = mark.lastgroup
         if kind == "entity":
             character = html.unescape(mark[0])
             return character if character.isprintable() else " " * character.isspace()

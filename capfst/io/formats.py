@@ -1,16 +1,19 @@
 """The table of formats: the suffix of a file's name, before `.gz` and the like, the option `format` or the content of
 the file selects the class that reads and writes it.
 
-Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.pdf`, …), and
-those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so it is read only if its
-content is known, or its field or format is named.
+Content is recognized by its beginning, which no prose has: a sentence may begin with a bracket or a brace, but not with
+`{"name":` or `[ti:…]`. Files with any other suffix are plain text, one sentence per line, except those of unsupported
+formats (`.pdf`, …), and those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so
+it is read only if its content is known, or its field or format is named.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -22,7 +25,6 @@ from capfst.io.blocks import PIECE, raw_pieces
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.files import NO_TEXT, failures_of, suffix_of
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
-from capfst.io.signs import JSON, TEXT, TRANSCRIPT, recognized
 from capfst.options import FORMATS as NAMES
 from capfst.options import KEEP
 from capfst.text.markup import AUTO, NONE, markup_of
@@ -30,6 +32,11 @@ from capfst.text.markup import SUFFIXES as MARKUPS
 
 if TYPE_CHECKING:
     from capfst.io.text_file import TextFile
+
+_HEAD = 1 << 16
+"""Bytes of a text that show its format."""
+JSON, TEXT, TRANSCRIPT = "json", "text", "transcript"
+"""JSON whose fields nobody named; plain text, whatever it looks like; JSON of a recognizer."""
 
 SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")
 """Formats with sounds and remarks."""
@@ -131,6 +138,48 @@ def _file(path: Path, options: TextOptions, suffixes: Collection[str]) -> Any:
             raise CorpusError(f"{path}: cannot read {suffix} files. Convert it to text, {', '.join(suffixes)}.")
         name = FORMATS.get(suffix) or name or ("wiki" if suffix == ".xml" else TEXT)
         return _opened(name, path, options, *([markup_of(suffix, options.markup)] if name == TEXT else []))
+
+
+_TIME = r"\d{1,3}:\d\d"
+_SIGNS = {
+    JSON: r'(?:\[\s*)*\{\s*(?:"(?:[^"\\\n]|\\.){0,200}"\s*:|\}|\Z)',
+    "vtt": r"WEBVTT(?!\w)",
+    "srt": rf"(?:\d+[ \t]*\r?\n)?{_TIME}:\d\d[,.]\d+[ \t]*-->",
+    "sbv": rf"{_TIME}:\d\d\.\d+,{_TIME}:\d\d\.\d+[ \t\r]*(?:\n|\Z)",
+    "ass": r"\[(?:Script Info|Events)\]|Dialogue:[ \t]*\d+,\d+:\d\d:",
+    "ttml": r"(?:<\?[^<>]*>\s*|<!--[^<>]*>\s*)*<(?:\w{1,20}:)?(?:tt|timedtext|transcript)(?=[\s>])"
+            r"|<(?:\w{1,20}:)?p\s+begin=",
+    "lrc": (
+        r"\[(?:ti|ar|al|au|lr|by|re|ve|tool|la|id|offset|length|#)[ \t]*:[^\[\]\n]*\][ \t\r]*(?:\n|\Z)"
+        rf"|\[{_TIME}(?:\.\d+\]|(?::\d\d)?\](?=\S))"
+    ),
+    "po": r'(?:#[^\n]*(?:\n|\Z)|\s)*(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)[ \t]+"',
+    "textgrid": (
+        r'File type[ \t]*=[ \t]*"ooText|Object class[ \t]*=[ \t]*"|x(?:min|max)[ \t]*=[ \t]*-?[\d.]|tiers\?[ \t]*<'
+        r'|(?:text|mark|class)[ \t]*=[ \t]*"|name[ \t]*=[ \t]*"[^"\n]*"\s*\Z'
+        r"|(?:number|time|size)[ \t]*=[ \t]*[\d.]+\s*\Z"
+        r"|(?:intervals|points|item)[ \t]*\[\d*\]:|(?:intervals|points):[ \t]*size[ \t]*="
+    ),
+}  # fmt: skip
+_STARTS = tuple(
+    b"{ [ < # WEBVTT Dialogue: msg File Object x tiers? text mark class name number time size intervals points item"
+    b" 0 1 2 3 4 5 6 7 8 9".split()
+)
+"""What a text begins with that may have a sign. Most texts have none of these, so that nothing is searched in them."""
+
+
+def recognized(head: bytes) -> str | None:
+    """Return the format of a text that begins so (_HEAD bytes, or all of it); None if it is plain."""
+    head = head[:_HEAD].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not head.startswith(_STARTS):
+        return None
+    found = _signs()(head.decode(errors="replace"))
+    return found.lastgroup if found else None
+
+
+@cache
+def _signs():  # type: ignore[no-untyped-def]
+    return re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in _SIGNS.items()), re.ASCII).match
 
 
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:

@@ -16,6 +16,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from capfst.exceptions import OptionError
+from capfst.io.lines import MalformedError
+from capfst.io.text_file import FormatError
 
 Step = str | None
 """The name of a field; None: each item of an array."""
@@ -31,29 +33,17 @@ _KINDS = {"{": "an object", "[": "an array", '"': "a string"}
 _MOST_LISTED = 20
 
 
-class WrongTextError(Exception):
-    """A value in which a path leads to no text. The message has the problem, without place and remedy."""
-
-
-class InvalidJsonError(Exception):
-    """A text is not JSON from an offset on. The message has the problem."""
-
-    def __init__(self, problem: str, offset: int) -> None:
-        super().__init__(problem)
-        self.offset = offset
-
-
 def value_at(text: str, start: int) -> tuple[Any, int]:
     """Return the JSON value that begins at `start`, with its numbers as they are written, and its end, with the space
-    after it; InvalidJsonError if there is none."""
+    after it; FormatError if there is none."""
     try:
         value, end = _value(text, start)
     except StopIteration as error:
-        raise InvalidJsonError("a value is missing", error.value) from error
+        raise FormatError("a value is missing", error.value) from error
     except json.JSONDecodeError as error:
-        raise InvalidJsonError(error.msg, error.pos) from error
+        raise FormatError(error.msg, error.pos) from error
     except RecursionError as error:
-        raise InvalidJsonError("it is nested too deeply", start) from error
+        raise FormatError("it is nested too deeply", start) from error
     return value, after_space(text, end)
 
 
@@ -99,18 +89,18 @@ def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
     Of several fields of one name in an object, the last one counts. An item of an array may lack a field.
 
     Raises:
-        WrongTextError: a path leads nowhere, although no array on it is empty, or to something else.
+        MalformedError: a path leads nowhere, although no array on it is empty, or to something else.
     """
     found: set[str] = set()
     try:
         texts, _ = _texts(line, start, paths, found)
         absent = [path for path in _ends(paths) if path not in found]
         if absent:
-            raise WrongTextError(f"the object has no field {absent[0]!r}")
-    except WrongTextError as error:
+            raise MalformedError(f"the object has no field {absent[0]!r}")
+    except MalformedError as error:
         known = ", ".join(known_paths(line, start))[:200]
         remedy = f"Use `field` with one of its texts: {known}" if known else "None of its fields is a text"
-        raise WrongTextError(f"{error}. {remedy}") from None
+        raise MalformedError(f"{error}. {remedy}") from None
     return texts
 
 
@@ -166,9 +156,9 @@ def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[
         return ([slice(i + 1, end - 1) if value is not None else None] if isinstance(node, str) else []), end
     path, kind = next(_ends(node)), _KINDS.get(kind, "a number or truth value")
     if isinstance(node, str):
-        raise WrongTextError(f"the field {path!r} is not a string, but {kind}")
+        raise MalformedError(f"the field {path!r} is not a string, but {kind}")
     wanted = "an array" if None in node else "an object"
-    raise WrongTextError(f"there is no field {path!r}, but {kind} where {wanted} should be")
+    raise MalformedError(f"there is no field {path!r}, but {kind} where {wanted} should be")
 
 
 def values_at(value: Any, path: list[Step]) -> Iterator[Any]:

@@ -19,8 +19,6 @@ from typing import Any, ClassVar
 
 from capfst.exceptions import OptionError
 from capfst.io.json_paths import (
-    InvalidJsonError,
-    WrongTextError,
     after_space,
     find_texts,
     known_paths,
@@ -110,8 +108,8 @@ class Jsonl(LineFormat):
         try:
             value, end = value_at(record, begin)
             if self.is_line and end < len(record):
-                raise InvalidJsonError("an object must be all of the line", end)
-        except InvalidJsonError as error:
+                raise FormatError("an object must be all of the line", end)
+        except FormatError as error:
             raise MalformedError(f"invalid JSON, column {error.offset + 1}: {error}") from error
         return value
 
@@ -120,11 +118,7 @@ class Jsonl(LineFormat):
         begin = self.begin_of(record, number)
         if begin is None:
             return []
-        value = self._value(record, begin)
-        try:
-            return self._find_fast(record, value) or find_texts(record, begin, self.paths)
-        except WrongTextError as error:
-            raise MalformedError(str(error)) from error
+        return self._find_fast(record, self._value(record, begin)) or find_texts(record, begin, self.paths)
 
     def _find_fast(self, record: str, value: Any) -> list[slice | None]:
         """Return the positions if the record contains each key only once, without escapes; else an empty list."""
@@ -184,14 +178,14 @@ class JsonItems(TextFile):
                 _, begin = value_at(data, begin)
                 if self.is_array:
                     if not data.startswith((",", "]"), begin):
-                        raise InvalidJsonError(", or ] expected", begin)
+                        raise FormatError(", or ] expected", begin)
                     closes, begin = data[begin] == "]", after_space(data, begin + 1)
                     if closes and begin < n:
-                        raise InvalidJsonError("the array is not all of the file", begin)
+                        raise FormatError("the array is not all of the file", begin)
                 if not is_last and begin == n and (self.is_array or not data.endswith("}\n")):
                     return ends
                 ends.append(end := begin)
-        except InvalidJsonError as error:
+        except FormatError as error:
             if is_last:
                 raise FormatError(f"invalid JSON: {error}. Fix it.", error.offset) from error
             return ends
@@ -237,7 +231,7 @@ def has_texts(head: str) -> bool:
     try:
         value_at(head, begin)
         return bool(find_texts(head, begin, tree(BatchOptions.usual_field)))
-    except (WrongTextError, InvalidJsonError):
+    except (MalformedError, FormatError):
         return False
 
 

@@ -67,28 +67,9 @@ NO_PAUSES = Pauses(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class SpokenText(bytes):
-    """Running text in UTF-8 whose pauses are known, and where in the file its words are."""
+    """Running text in UTF-8 of a part of a file."""
 
-    def __new__(cls, text: bytes, running: RunningText) -> SpokenText:
-        spoken = super().__new__(cls, text)
-        spoken._running = running
-        return spoken
-
-    _running: RunningText
-
-    @property
-    def pauses(self) -> Pauses:
-        """The pauses in it, which few need, and which take some time to find."""
-        return self._running.pauses()
-
-    @property
-    def n_lines(self) -> int:
-        """The number of line ends of the part of the file."""
-        return self._running.data.count("\n")
-
-    def place(self, offset: int) -> tuple[int, float | None]:
-        """Return the line of the part of the file, from 0, and the time, in seconds, of a byte of the text."""
-        return self._running.place(offset)
+    running: RunningText
 
 
 class Copy(NamedTuple):
@@ -163,7 +144,14 @@ class RunningText:
     @property
     def text(self) -> SpokenText:
         """The running text: whole lines in UTF-8."""
-        return SpokenText(encoded(self._text), self)
+        text = SpokenText(encoded(self._text))
+        text.running = self
+        return text
+
+    @property
+    def n_lines(self) -> int:
+        """The number of line ends of the part."""
+        return self.data.count("\n")
 
     def recased(self, recase: Recase, line: int, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
         """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
@@ -189,7 +177,7 @@ class RunningText:
 
     def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
-        times."""
+        times. Few need them, and they take some time to find."""
         times = {} if self.are_cues else self.times()
         if not times:
             return NO_PAUSES
@@ -248,6 +236,28 @@ class RunningText:
         ):
             raise _misfit(self._text)
         return parts[1::2]
+
+
+def spans_between(
+    data: str,
+    start: int,
+    last: int,
+    marks: Iterable[re.Match[str]],
+    before: str = "",
+    instead: Callable[[re.Match[str]], str] = lambda mark: "",
+) -> list[Span]:
+    """Return the texts between marks in data[start:last], except white space. before: the first one; instead: of a mark
+    in the running text."""
+    spans: list[Span] = []
+    for mark in chain(marks, [None]):
+        end = mark.start() if mark else last
+        if data[start:end].strip():
+            spans.append(Span(start, end, data[start:end], before))
+            before = ""
+        if mark:
+            before += instead(mark)
+            start = mark.end()
+    return spans
 
 
 class RunningBlocks:

@@ -11,10 +11,11 @@ import re
 import sys
 from collections.abc import Iterator
 
-from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
+from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of, spans_between
 from capfst.io.text_file import Part, SpeechFile
 
 _strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
+_quotes = re.compile('""').finditer
 _TIERS = ("IntervalTier", "TextTier")
 _sounds = re.compile(r"(?i)phon(?:es?|em|et|o)|\bMAU\b|segm|syll|tone|pitch|break|ipa\b|sampa").search
 
@@ -56,12 +57,6 @@ def _tiers(data: str) -> Iterator[list[Span]]:
         elif key == "name" or (not key and is_in and not is_named):
             is_named, is_text = True, not _sounds(value)
         elif is_text and (key in ("text", "mark") or (not key and is_in)):
-            start = string.start(2)
-            before = " " if tier else ""
-            for part in re.finditer(r'""|[^"]+', value):
-                if part[0] == '""':
-                    before += '"'
-                elif part[0].strip():
-                    tier.append(Span(start + part.start(), start + part.end(), part[0], before))
-                    before = ""
+            quotes = _quotes(data, *string.span(2))
+            tier += spans_between(data, *string.span(2), quotes, " " if tier else "", lambda quote: '"')
     yield tier

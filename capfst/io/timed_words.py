@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import chain
 from typing import Any, ClassVar
 
-from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
+from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals, spans_between
 from capfst.io.text_file import FormatError, Part, SpeechFile
 
 _TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
@@ -34,6 +33,15 @@ def is_noise(word: str) -> bool:
 def _line(fields: str) -> re.Pattern[str]:
     """Return the regular expression for a line with these fields, a comment or a blank line, with its end."""
     return re.compile(rf"[ \t\r\ufeff]*(?:\n|\Z)|[ \t\ufeff]*(?:;;[^\n]*|{fields})[ \t\r]*(?:\n|\Z)")
+
+
+def _words_of(line: re.Match[str], before: str) -> list[Span]:
+    """Return the words of a line. before: the first one."""
+    (start, last), words = line.span("words"), line["words"]
+    if not _suspicious(words):
+        return [Span(start, last, words, before)]
+    spans = spans_between(line.string, start, last, _noises(line.string, start, last), before)
+    return spans[:1] + [span._replace(before=" ") for span in spans[1:]]
 
 
 class SpeechLines(SpeechFile):
@@ -57,8 +65,9 @@ class SpeechLines(SpeechFile):
                 names = line.group("stream", "speaker")
                 stream = self._stream if names == given else " ".join(" ".join(filter(None, names)).split())
                 before = " " if names == given or self.continues(self._stream, stream) else "\n"
-                if self._add(spans, line, before if spans else ""):
+                if found := _words_of(line, before if spans else ""):
                     given, self._stream = names, stream
+                    spans += found
                 n_lines += 1
         if end < len(data):
             bad = data[end : data.find("\n", end) + 1 or len(data)].strip()
@@ -67,22 +76,6 @@ class SpeechLines(SpeechFile):
             )
         times = partial(self.times, data)
         return RunningText(data, apart_in_capitals(spans), records=n_lines, times=times)
-
-    @staticmethod
-    def _add(spans: list[Span], line: re.Match[str], before: str) -> bool:
-        """Add the words of a line; return whether there are any."""
-        (start, last), words = line.span("words"), line["words"]
-        if not _suspicious(words):
-            spans.append(Span(start, last, words, before))
-            return True
-        n = len(spans)
-        for noise in chain(_noises(line.string, start, last), [None]):
-            end = noise.start() if noise else last
-            if line.string[start:end].strip():
-                spans.append(Span(start, end, line.string[start:end], before))
-                before = " "
-            start = noise.end() if noise else last
-        return len(spans) > n
 
     def continues(self, stream: str, after: str) -> bool:
         """Return whether a line of the stream `after` may continue a sentence of this stream."""

@@ -8,7 +8,6 @@ are written to temporary files, so another executor can redo the work of a lost 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import time
@@ -18,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from operator import add
 from pathlib import Path
+from shutil import copyfileobj
 from threading import Event, Semaphore
 from typing import Any, NamedTuple
 
@@ -25,9 +25,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.batch.manifest import ManifestEntry, Stamp, sha256
+from capfst.batch.manifest import Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.batch.run import LocalRunner, name_of
+from capfst.batch.run import LocalRunner, made_entry
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.formats import format_of
@@ -151,14 +151,9 @@ def _join(
     if not before.is_of(item.input):
         return None
     made_by = shared.casing | format_of(item.input, shared.options).settings
-    digest = hashlib.sha256()
     with replacing(item.output) as out:
         for part_file in part_files:
             with open(part_file, "rb") as file:
-                while data := file.read(BLOCK):
-                    digest.update(data)
-                    out.write(data)
-    read = before._replace(hash=sha256(item.input))
-    written = Stamp.of(item.output, digest.hexdigest())
-    entry = ManifestEntry(name_of(item, shared.out), str(item.input), made_by, read, written, counts)
+                copyfileobj(file, out, BLOCK)
+    entry = made_entry(item, shared.out, made_by, before._replace(hash=sha256(item.input)), counts)
     return FileReport(str(item.input), str(item.output), DONE, counts, entry=entry)
