@@ -20,9 +20,8 @@ from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from capfst.batch.display import Display
 from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
-from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
+from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, Display, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead

@@ -15,11 +15,10 @@ text_file.py     the base class of files of text: bytes → parts of whole recor
 lines.py         of those whose texts are records: plain_text.py (also Markdown and HTML), tables.py,
                  json_records.py
 json_paths.py    a.b[].c → the texts inside a JSON value
-captions.py      subtitles: .srt, .vtt, .ass, .sbv, .ttml → their running text, of the words that cue_text.py finds
-timed_words.py   .ctm, .stm, Kaldi's text
-textgrid.py      Praat's TextGrid
+captions.py      .srt, .vtt, .ass, .sbv, .ttml, .lrc → their running text, of the words that cue_text.py finds
+timed_words.py   .ctm, .stm, Kaldi's text, Praat's TextGrid
 transcripts.py   JSON of recognizers
-lyrics.py        .lrc; gettext.py: .po
+gettext.py       .po
 parquet.py       columns of a Parquet file
 wiki.py          Wikimedia dumps, which are only read
 formats.py       the suffix or the content of a file → its format

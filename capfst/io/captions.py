@@ -1,4 +1,5 @@
-"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp).
+"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp); and
+lyrics with times (.lrc).
 
 In: a file. Out: its running text (running_text.py), which is that of the cues. Times, tags, styles and all
 else stay. The classes find the cues of their format, and cue_text.py the words in these.
@@ -16,7 +17,7 @@ from typing import ClassVar, NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.protocol import TextOptions
-from capfst.io.running_text import Remarks, RunningText, Times
+from capfst.io.running_text import Remarks, RunningText, Span, Times
 from capfst.io.text_file import Part, SpeechFile
 from capfst.options import KEEP
 
@@ -200,3 +201,40 @@ class Ass(Captions):
                     named = dict(zip(self._fields, values, strict=True))
                     speaker = " ".join([named.get("style", ""), named.get("name", ""), named.get("actor", "")])
                     yield Cue(line.end() - len(values[-1]), line.end(), speaker.strip())
+
+
+class Lrc(SpeechFile):
+    """Lyrics: each line, and the title, names and album that tags have, is a line of its own. Words may have times."""
+
+    least = 1
+    _lines = re.compile(r"[^\r\n]+").finditer
+    _tag = re.compile(r"[ \t\ufeff]*\[([A-Za-z#]{1,8})[ \t]*:").match
+    _times = re.compile(r"[\[<]\d{1,3}:\d\d(?:[.:]\d{1,3})?[\]>]").finditer
+    _names = frozenset(["ti", "ar", "al", "au", "lr", "by"])  # title, artist, album, author, lyricist, who made it
+
+    def running(self, part: Part) -> RunningText:
+        data = part.data
+        spans: list[Span] = []
+        n_lines = 0
+        for line in self._lines(data):
+            before = "\n" if spans else ""
+            for start, end in self._texts(data, line.start(), line.end()):
+                if data[start:end].strip("\ufeff \t"):
+                    spans.append(Span(start, end, data[start:end], before))
+                    before = ""
+                else:
+                    before += data[start:end]
+            n_lines += 1
+        return RunningText(data, spans, records=n_lines)
+
+    def _texts(self, data: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the texts of a line."""
+        if tag := self._tag(data, start, end):
+            closed = data.find("]", tag.end(), end)
+            if closed >= 0 and tag[1].lower() in self._names:
+                yield tag.end(), closed
+            return
+        for time in self._times(data, start, end):
+            yield start, time.start()
+            start = time.end()
+        yield start, end

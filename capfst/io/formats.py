@@ -53,7 +53,7 @@ _CLASSES = {
     "jsonl": "json_records.Jsonl", "json": "json_records.Json", "json stream": "json_records.JsonTexts",
     "wiki": "wiki.Wiki",
     "srt": "captions.Srt", "vtt": "captions.Vtt", "ass": "captions.Ass", "ssa": "captions.Ass", "sbv": "captions.Sbv",
-    "ttml": "captions.Ttml", "lrc": "lyrics.Lrc", "textgrid": "textgrid.TextGrid", "po": "gettext.Po",
+    "ttml": "captions.Ttml", "lrc": "captions.Lrc", "textgrid": "timed_words.TextGrid", "po": "gettext.Po",
     "ctm": "timed_words.Ctm", "stm": "timed_words.Stm", "kaldi": "timed_words.KaldiText",
     **dict.fromkeys(NAMES[NAMES.index(TRANSCRIPT) :], "transcripts.Transcript"),
 }  # fmt: skip

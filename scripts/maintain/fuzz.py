@@ -45,8 +45,7 @@ from typing import IO, Any
 import click
 
 import capfst
-from capfst.batch.display import Display
-from capfst.batch.report import DONE
+from capfst.batch.report import DONE, Display
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream

@@ -29,8 +29,7 @@ from support.models import tiny, with_old_context
 import capfst
 import capfst.io.tables
 import capfst.io.text_file
-from capfst.batch.display import Display
-from capfst.batch.report import DONE, FAILED, FileReport
+from capfst.batch.report import DONE, FAILED, Display, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.exceptions import CapfstError
@@ -590,7 +589,7 @@ def test_models_are_not_inputs(here):
 
 def test_lines_show_the_time_left(capsys, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("capfst.batch.display.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("capfst.batch.report.time.monotonic", lambda: now[0])
     with Display() as display:
         display.begin(2, 4000)
         now[0] += 10
