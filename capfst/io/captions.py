@@ -38,6 +38,8 @@ class Captions(SpeechFile):
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
+    signs: ClassVar[tuple[str, ...]] = ()
+    """What a file contains even if it has no cues."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -58,17 +60,13 @@ class Captions(SpeechFile):
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
-        if not (self._is_known or cues or self.is_empty(data)) and data.strip("\ufeff \t\r\n"):
+        if not (self._is_known or cues or any(sign in data for sign in self.signs)) and data.strip("\ufeff \t\r\n"):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
         spans, copies = joined_cues(cues)
         times = partial(_times, data, places)
         return RunningText(part.data, spans, copies, records=len(cues), times=times, are_cues=True, remarks=remarks)
-
-    def is_empty(self, data: str) -> bool:
-        """Return whether a file that begins so has no cues."""
-        return False
 
     def cues(self, data: str) -> Iterator[Cue]:
         """Yield the cues of a block."""
@@ -125,11 +123,9 @@ class Vtt(_Timed):
     """WebVTT (W3C Candidate Recommendation, 2019)."""
 
     title = "WebVTT"
+    signs = ("WEBVTT",)
     has_data = True
     marks = (LINE, TAG.replace("[^<>]", "[^>]"), *Captions.marks[2:])  # a tag ends with >, whatever is in it
-
-    def is_empty(self, data: str) -> bool:
-        return data.lstrip("\ufeff").startswith("WEBVTT")
 
 
 class Sbv(_Timed):
@@ -143,15 +139,13 @@ class Ttml(Captions):
     """TTML (W3C), and the XML of YouTube's captions."""
 
     title = "TTML"
+    signs = ("<",)
     _tags = re.compile(r"<(/?)(?:\w{1,20}:)?(?:p|text)(?=[\s/>])([^<>]*)>").finditer
     _agent = re.compile(r"agent=[\"']([^\"']*)").search
 
     def whole(self, data: str) -> int:
         ends = [data.rfind(f"</{name}>") for name in ("p", "tt:p", "text")]
         return data.find(">", max(ends)) + 1 if max(ends) >= 0 else 0
-
-    def is_empty(self, data: str) -> bool:
-        return "<" in data
 
     def cues(self, data: str) -> Iterator[Cue]:
         start, speaker = -1, None
@@ -174,6 +168,7 @@ class Ass(Captions):
     """SubStation Alpha, 4 and 4+."""
 
     title = "SubStation Alpha"
+    signs = ("[Script Info]", "[Events]")
     marks = (r"(?P<line>\\[Nn])", SPACE, OVERRIDE, TAG, MUSIC, SOUND, TURN)
     _lines = re.compile(r"(?m)^[ \t]*(\[[^\]\n]*\]|Format|Dialogue)[ \t]*:?[ \t]*([^\r\n]*)").finditer
 
@@ -183,9 +178,6 @@ class Ass(Captions):
         self._fields = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 
     whole = SpeechFile.whole  # any line
-
-    def is_empty(self, data: str) -> bool:
-        return "[Script Info]" in data or "[Events]" in data
 
     def cues(self, data: str) -> Iterator[Cue]:
         for line in self._lines(data):

@@ -32,8 +32,6 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
     r"(?P<override>\{[^{}\n]*\})",
     r"(?P<space>\\h)",  # FFmpeg writes it for the spaces of closed captions
 )
-_special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–](?: |[^\W\d_])").search
-_text_lines = re.compile(r"\S[^\r\n]*").finditer
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
 _first_word = re.compile(r"[^\W\d_][\w'’]*").search
@@ -78,16 +76,7 @@ class Marks:
 
     def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], bool]:
         """Return the text of a cue by lines, its remarks, and whether another speaker begins after it."""
-        if not _special(data, begin, last):  # nearly always
-            lines, before = [], " "
-            for line in _text_lines(data, begin, last):
-                skipped, breaks = _beginning(data, *line.span(), begin, last)
-                before = "\n" if breaks else before
-                if skipped < len(line[0]):
-                    lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
-                before = "\n" if _lone_label(line[0]) else " "
-            return lines, [], before == "\n"
-        lines = [[]]
+        lines: list[list[Span]] = [[]]
         remarks: list[list[Span]] = []
         before, end, starts_line, is_drawing = "", begin, True, False
         for mark in chain(self._marks(data, begin, last), [None]):

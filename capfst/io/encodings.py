@@ -44,14 +44,13 @@ class Transcoding:
 
     Args:
         encoding: a name that `checked` has returned.
-        errors: bytes that are not in the encoding raise an error, or become U+FFFD.
-        exact: whether to refuse text that would not become the same bytes again.
+        errors: bytes that are not in the encoding, or would not become the same again, raise an error; or they become
+            U+FFFD.
     """
 
-    def __init__(self, encoding: str, errors: Errors, exact: bool = True) -> None:
+    def __init__(self, encoding: str, errors: Errors) -> None:
         self.encoding = encoding
         self.errors = errors
-        self.exact = exact and errors == "strict"
         self._codec = _MARKS[encoding][b""] if encoding in _MARKS else encoding
 
     def utf8(self, pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -75,7 +74,7 @@ class Transcoding:
                     f" `encoding`, or use `errors='replace'`."
                 ) from error
             size += len(piece)
-            if self.exact:
+            if self.errors == "strict":
                 held += piece
                 again = encoder.encode(text)
                 is_same = held.startswith(again)

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,7 +74,7 @@ def read_corpus(
         digest = pool.submit(context.parallelize([files], 1).map(partial(_digest, options)).collect)
         make = partial(_read, options, filters, pretokenized, language.name, language.grammar)
         made = context.parallelize([part for _, part in parts], len(parts)).map(make).persist(StorageLevel.DISK_ONLY)
-        for (_, part), report in zip(parts, made.map(_report).collect(), strict=True):
+        for (_, part), report in zip(parts, made.map(itemgetter(2)).collect(), strict=True):
             if report.failed is not None:
                 _fail(part.file, options, report.failed)
             if report.wrapped:
@@ -136,7 +137,3 @@ def _read(
     except CapfstError as error:
         failed = str(error)
     return np.concatenate(streams), interner, _Report(lines, wrapped.get(part.file, 0), failed)
-
-
-def _report(part: _Part) -> _Report:
-    return part[2]
