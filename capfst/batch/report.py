@@ -11,6 +11,7 @@ from typing import Any
 
 from capfst.batch.manifest import ManifestEntry
 from capfst.exceptions import one_line, quantity
+from capfst.io.outputs import PlannedFile
 from capfst.io.protocol import RecaseCounts
 from capfst.system.progress import Advance, clock, progress
 
@@ -21,26 +22,28 @@ DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 class FileReport:
     """The outcome of a file."""
 
-    input: str
-    output: str
+    file: PlannedFile
     status: str  # DONE, SKIPPED, FAILED
-    counts: RecaseCounts = field(default_factory=RecaseCounts)
+    entry: ManifestEntry | None = None  # in the manifest, unless it failed
     seconds: float = 0.0
     error: str | None = None
-    entry: ManifestEntry | None = None  # for the manifest, if the file is done
+
+    @property
+    def counts(self) -> RecaseCounts:
+        return self.entry.counts if self.entry else RecaseCounts()
 
     def __str__(self) -> str:
         if self.status == FAILED:
             return one_line(str(self.error))
         what = f"{self.counts}{_repair(self.counts)}" if self.status == DONE else "done before"
-        return one_line(f"{self.input}: {what}")
+        return one_line(f"{self.file.input}: {what}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome for JSON."""
         places = [stretch._asdict() | {"line": stretch.line + 1} for stretch in self.counts.places]
         return {
-            "input": self.input,
-            "output": self.output,
+            "input": str(self.file.input),
+            "output": str(self.file.output),
             "status": self.status,
             "error": self.error,
             "seconds": round(self.seconds, 3),

@@ -89,9 +89,8 @@ class LocalRunner(NamedTuple):
                 raise
             reason = with_flags(str(failure_of(file.input, error)))
             seconds = time.monotonic() - begin
-            return FileReport(str(file.input), str(file.output), FAILED, seconds=seconds, error=reason)
-        seconds = time.monotonic() - begin
-        return FileReport(str(file.input), str(file.output), DONE, entry.counts, seconds, entry=entry)
+            return FileReport(file, FAILED, None, seconds, reason)
+        return FileReport(file, DONE, entry, time.monotonic() - begin)
 
     def _recase(self, file: PlannedFile) -> ManifestEntry:
         digest = hashlib.sha256()
@@ -212,7 +211,7 @@ def run_batch(
             else:
                 if entry != before:  # a file that was touched or copied: the next run need not read it
                     manifest.add(entry)
-                report.files.append(FileReport(str(file.input), str(file.output), SKIPPED, entry.counts))
+                report.files.append(FileReport(file, SKIPPED, entry))
         size = sum(_size(file.input) for file in todo)
         check_room(out, size - sum(_size(file.output) for file in todo))  # these are replaced
         display.begin(len(todo), size)
@@ -249,30 +248,32 @@ def recase_all(
     When this returns or raises, no file is being written.
     """
     todo, error = iter(todo), None
+    pending: set[Future[FileReport]] = set()
     with ThreadPoolExecutor(runner.jobs) as files:
-        pending = {files.submit(runner.recase_file, file) for file in islice(todo, runner.jobs)}
         try:
-            while pending:
+            while True:
+                if not error:
+                    pending |= {
+                        files.submit(runner.recase_file, file) for file in islice(todo, runner.jobs - len(pending))
+                    }
+                if not pending:
+                    return error
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     try:
                         report = future.result()
                         take(report)
+                        if strict and report.status == FAILED:
+                            error = error or "stopped at the first file that failed, because of --strict"
                     except StoppedError:
                         continue
                     except (CapfstError, OSError) as reason:
                         error = error or with_flags(str(reason))
-                        continue
-                    if strict and report.status == FAILED:
-                        error = error or "stopped at the first file that failed, because of --strict"
                 if error:
                     stopped.set()
-                else:
-                    pending |= {files.submit(runner.recase_file, file) for file in islice(todo, len(done))}
         except BaseException:
             stopped.set()
             raise
-    return error
 
 
 def _size(path: Path) -> int:

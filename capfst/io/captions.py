@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.protocol import TextOptions
-from capfst.io.running_text import Remarks, RunningText, Span, Times
+from capfst.io.running_text import Remarks, RunningText, Span, Times, spans_between
 from capfst.io.text_file import Part, SpeechFile
 from capfst.options import KEEP
 
@@ -207,26 +207,13 @@ class Lrc(SpeechFile):
     def running(self, part: Part) -> RunningText:
         data = part.data
         spans: list[Span] = []
-        n_lines = 0
-        for line in self._lines(data):
-            before = "\n" if spans else ""
-            for start, end in self._texts(data, line.start(), line.end()):
-                if data[start:end].strip("\ufeff \t"):
-                    spans.append(Span(start, end, data[start:end], before))
-                    before = ""
-                else:
-                    before += data[start:end]
-            n_lines += 1
-        return RunningText(data, spans, records=n_lines)
-
-    def _texts(self, data: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield start and end of the texts of a line."""
-        if tag := self._tag(data, start, end):
-            closed = data.find("]", tag.end(), end)
-            if closed >= 0 and tag[1].lower() in self._names:
-                yield tag.end(), closed
-            return
-        for time in self._times(data, start, end):
-            yield start, time.start()
-            start = time.end()
-        yield start, end
+        lines = [line.span() for line in self._lines(data)]
+        for start, end in lines:
+            if tag := self._tag(data, start, end):
+                closed = data.find("]", tag.end(), end)
+                if closed < 0 or tag[1].lower() not in self._names:
+                    continue
+                start, end = tag.end(), closed
+            times = [] if tag else self._times(data, start, end)
+            spans += spans_between(data, start, end, times, "\n" if spans else "")[0]
+        return RunningText(data, spans, records=len(lines))

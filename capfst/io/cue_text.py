@@ -108,7 +108,7 @@ class Marks:
     def _remark(self, data: str, start: int, last: int) -> list[Span]:
         """Return the words of the remark data[start:last]."""
         marks = self._marks(data, start, last)
-        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))
+        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))[0]
 
     def _instead_of(self, mark: re.Match[str]) -> str:
         """Return what stands for a mark in the running text."""

@@ -59,12 +59,15 @@ class Transcoding:
         Raises:
             CorpusError: bytes that are not in the encoding, or that would not stay the same.
         """
-        pieces = self._with_byte_order(pieces)
-        first = next(pieces, b"")
+        pieces, head = iter(pieces), b""
+        if marks := _MARKS.get(self.encoding):
+            while len(head) < _LONGEST_MARK and (piece := next(pieces, b"")):
+                head += piece
+            self._codec = next(codec for mark, codec in marks.items() if head.startswith(mark))
         decoder = codecs.getincrementaldecoder(self._codec)(self.errors)
         encoder = codecs.getincrementalencoder(self._codec)()
         size, held = 0, b""
-        for piece in chain([first], pieces, [b""]):
+        for piece in chain(filter(None, [head]), pieces, [b""]):
             pending = len(decoder.getstate()[0])
             try:
                 text = decoder.decode(piece, final=not piece)
@@ -86,19 +89,6 @@ class Transcoding:
                     )
             if text:
                 yield text.encode()
-
-    def _with_byte_order(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces; determine the byte order before the first one is used."""
-        pieces = iter(pieces)
-        if self.encoding not in _MARKS:
-            yield from pieces
-            return
-        head = b""
-        while len(head) < _LONGEST_MARK and (piece := next(pieces, b"")):
-            head += piece
-        self._codec = next(codec for mark, codec in _MARKS[self.encoding].items() if head.startswith(mark))
-        yield head
-        yield from pieces
 
     def writer(self, write: Callable[[bytes], object], name: str) -> Callable[[bytes | memoryview], object]:
         """Return a function that writes UTF-8, whole characters, encoded by `write`.

@@ -245,19 +245,23 @@ def spans_between(
     marks: Iterable[re.Match[str]],
     before: str = "",
     instead: Callable[[re.Match[str]], str] = lambda mark: "",
-) -> list[Span]:
-    """Return the texts between marks in data[start:last], except white space. before: the first one; instead: of a mark
-    in the running text."""
+) -> tuple[list[Span], str]:
+    """Return the texts between marks in data[start:last], and what is before the next one.
+
+    before: of the first one; instead: what a mark is in the running text.
+    """
     spans: list[Span] = []
     for mark in chain(marks, [None]):
         end = mark.start() if mark else last
         if data[start:end].strip():
             spans.append(Span(start, end, data[start:end], before))
             before = ""
+        else:
+            before += data[start:end]
         if mark:
             before += instead(mark)
             start = mark.end()
-    return spans
+    return spans, before
 
 
 class RunningBlocks:

@@ -43,8 +43,8 @@ def _words_of(line: re.Match[str], before: str) -> list[Span]:
     (start, last), words = line.span("words"), line["words"]
     if not _suspicious(words):
         return [Span(start, last, words, before)]
-    spans = spans_between(line.string, start, last, _noises(line.string, start, last), before)
-    return spans[:1] + [span._replace(before=" ") for span in spans[1:]]
+    spans, _ = spans_between(line.string, start, last, _noises(line.string, start, last))
+    return [span._replace(before=" " if k else before) for k, span in enumerate(spans)]
 
 
 class SpeechLines(SpeechFile):
@@ -187,5 +187,5 @@ def _tiers(data: str) -> Iterator[list[Span]]:
             is_named, is_text = True, not _sounds(value)
         elif is_text and (key in ("text", "mark") or (not key and is_in)):
             quotes = _quotes(data, *string.span(2))
-            tier += spans_between(data, *string.span(2), quotes, " " if tier else "", lambda quote: '"')
+            tier += spans_between(data, *string.span(2), quotes, " " if tier else "", lambda quote: '"')[0]
     yield tier

@@ -68,7 +68,7 @@ class SparkRunner:
             item = PlannedFile(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
             report = self._in_parts(item) or self._map(_recase_file, [item])[0]
         except (CapfstError, OSError, Py4JError, PySparkException) as error:
-            report = FileReport(str(item.input), str(item.output), FAILED, error=f"{item.input}: {reason(error)}")
+            report = FileReport(item, FAILED, error=f"{item.input}: {reason(error)}")
         if report.entry:
             self.advance(report.entry.read.size)
         return replace(report, seconds=time.monotonic() - begin)
@@ -156,4 +156,4 @@ def _join(
             with open(part_file, "rb") as file:
                 copyfileobj(file, out, BLOCK)
     entry = made_entry(item, shared.out, made_by, before._replace(hash=sha256(item.input)), counts)
-    return FileReport(str(item.input), str(item.output), DONE, counts, entry=entry)
+    return FileReport(item, DONE, entry)
