@@ -35,7 +35,7 @@ class FileReport:
     def __str__(self) -> str:
         if self.status == FAILED:
             return one_line(str(self.error))
-        what = f"{self.counts}{_repair(self.counts)}" if self.status == DONE else "done before"
+        what = self.counts if self.status == DONE else "done before"
         return one_line(f"{self.file.input}: {what}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,10 +50,6 @@ class FileReport:
             **asdict(self.counts),
             "places": places,
         }
-
-
-def _repair(counts: RecaseCounts) -> str:
-    return f", {counts.repair}" if counts.stretches else ""
 
 
 @dataclass
@@ -97,7 +93,6 @@ class BatchReport:
 
     def __str__(self) -> str:
         done = self._done
-        repaired = _repair(replace(done, places=()))
         rate = f", {quantity(self._rate, 'token')}/s" if done.tokens else ""
         left_out = (
             f", {len(self.left_out):,} left out: not text, by their names or contents, or links to folders"
@@ -106,7 +101,7 @@ class BatchReport:
         )
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"
-            f"{left_out}\n{done}{repaired} in {self.seconds:.1f} s{rate}"
+            f"{left_out}\n{replace(done, places=())} in {self.seconds:.1f} s{rate}"
         )
 
 

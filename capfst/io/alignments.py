@@ -1,9 +1,7 @@
 """Translations, their source and their word alignments: three parallel texts, line by line.
 
 An alignment has for each line of a translation its pairs `i-j`: word j of the translation is translated from word i of
-the source, both counted from 0 (the format of fast_align, eflomal and SimAlign). `parse` reads it into arrays.
-`side_by_side` reads three files of equally many lines into blocks of corresponding lines. `mismatch` checks the three
-texts of one record.
+the source, both counted from 0 (the format of fast_align, eflomal and SimAlign).
 """
 
 from __future__ import annotations
@@ -149,8 +147,8 @@ def side_by_side(
         for found, name in zip(taken, names[1:], strict=False):
             if len(found) < n:
                 raise CorpusError(f"{name}: fewer lines ({line - 1 + len(found)}) than {names[0]}. {_PARALLEL}")
-        there, *pairs = map(b"".join, taken)
-        yield Block(block, there, pairs[0] if pairs else None, line, names)
+        there, pairs = [*map(b"".join, taken), None][:2]
+        yield Block(block, there, pairs, line, names)
         line += n
     for lines, name in zip(others, names[1:], strict=False):
         if next(lines, None) is not None:

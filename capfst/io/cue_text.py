@@ -106,7 +106,6 @@ class Marks:
         return [line for line in lines if line], remarks, "\n" in before
 
     def _remark(self, data: str, start: int, last: int) -> list[Span]:
-        """Return the words of the remark data[start:last]."""
         marks = self._marks(data, start, last)
         return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))[0]
 

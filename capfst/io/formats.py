@@ -70,7 +70,6 @@ _importing = Lock()
 
 
 def _opened(name: str, path: Path, options: TextOptions, *more: Any) -> Any:
-    """Return the object of a format for a file."""
     module, class_name = _CLASSES[name].split(".")
     with loading(), _importing:
         made = getattr(import_module(f"capfst.io.{module}"), class_name)

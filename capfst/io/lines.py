@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.io.alignments import OtherTexts, mismatch
-from capfst.io.blocks import raw_pieces
+from capfst.io.blocks import raw_pieces, refuse_foreign
 from capfst.io.compression import OnRead
 from capfst.io.encodings import advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
@@ -89,8 +89,7 @@ class LineFormat(TextFile):
         """Return a format of this file that selects another text of its records."""
         return type(self)(self.path, options)
 
-    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        """Return the ends of records as `ends`."""
+    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:  # as `ends`
         return ends_of_lines(data, is_last)
 
     def begin(self, header: str) -> None:
@@ -162,7 +161,10 @@ class LineFormat(TextFile):
             return None
 
     def pieces(self, on_read: OnRead) -> Iterator[Any]:
-        return self.cut(self.raw(on_read))
+        pieces = raw_pieces(self.path, on_read, self.transcoding)
+        first = next(pieces, b"")
+        refuse_foreign(first, str(self.path))
+        return self.cut(chain([first], pieces))
 
     def records(self, part: Part) -> Iterator[Record]:
         """Yield the records of a part with the positions of their texts.

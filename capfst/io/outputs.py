@@ -51,8 +51,10 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
     left_out: list[str] = []
     for name in map(str, names):
         for file, base, folder in expand(name):
-            if folder is not None:
-                _refuse_inside(folder, out)
+            if folder is not None and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
+                raise OptionError(
+                    f"{out}: the output folder is inside the input folder ({folder}). Choose another output folder."
+                )
             is_link = folder is not None and file.is_dir()
             if is_link or (base is not None and not can_recase(file, options, is_matched=folder is None)):
                 left_out.append(str(file))
@@ -71,13 +73,6 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
         raise CorpusError("no text files in the inputs. Name files, folders or quoted glob patterns.")
     _refuse_others(items, out, os.path.realpath(model))
     return Plan([PlannedFile(file, output) for output, file in items.items()], left_out)
-
-
-def _refuse_inside(folder: Path, out: Path) -> None:
-    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
-        raise OptionError(
-            f"{out}: the output folder is inside the input folder ({folder}). Choose another output folder."
-        )
 
 
 def _refuse_others(items: dict[Path, Path], out: Path, lm: str) -> None:

@@ -158,8 +158,7 @@ class Parquet:
                     row += end - start
             _read_on(stream, size - stream.tell(), on_read)
 
-    def _begins(self, table: pa.Table) -> pa.Array | None:
-        """Return for each row of a row group whether a document begins with it; None if there are no documents."""
+    def _begins(self, table: pa.Table) -> pa.Array | None:  # as in RowSlice
         if not self.by_document:
             return None
         if self.document is None or not len(table):

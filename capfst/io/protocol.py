@@ -153,7 +153,8 @@ class RecaseCounts:
     def __str__(self) -> str:
         bad = f", {self.malformed:,} of {quantity(self.records, 'record')} malformed" if self.malformed else ""
         size = f"{quantity(self.lines, 'line')}, {quantity(self.tokens, 'token')}"
-        return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}"
+        repair = f", {self.repair}" if self.stretches else ""
+        return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}{repair}"
 
 
 class Reader(Protocol):

@@ -43,7 +43,6 @@ class Tsv(LineFormat):
         """The columns' indices, from 0, in order; `begin` finds those of names."""
 
     def _index(self, number: str) -> int:
-        """Return the index of the column with this number, from 1."""
         if not 1 <= int(number) <= MAX_COLUMNS:
             raise CorpusError(f"{self.path}: there is no column {number}. Columns are numbered from 1.")
         return int(number) - 1

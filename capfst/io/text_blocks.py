@@ -77,7 +77,6 @@ def lines_stand_alone(file: Path, options: TextOptions) -> bool:
 
 
 def _beginning(block: bytes) -> str:
-    """Return the first lines of a block."""
     return block[: block.rfind(b"\n", 0, _BEGINNING) + 1].decode()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError, OptionError
-from capfst.io.blocks import raw_pieces, read_stream, refuse_foreign
+from capfst.io.blocks import read_stream
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import Head
 from capfst.io.encodings import UTF8, Transcoding
@@ -66,13 +66,6 @@ class TextFile:
             FormatError: it is not of the format.
         """
         raise NotImplementedError
-
-    def raw(self, on_read: OnRead) -> Iterator[bytes]:
-        """Yield the UTF-8 of the file; CorpusError if its beginning is not that of text."""
-        pieces = raw_pieces(self.path, on_read, self.transcoding)
-        first = next(pieces, b"")
-        refuse_foreign(first, str(self.path))
-        return chain([first], pieces)
 
     def cut(self, pieces: Iterable[bytes], line: int = 1) -> Iterator[Part]:
         """Yield the parts of a text that is given in pieces. line: the number of its first line in the file.

@@ -39,7 +39,6 @@ def _line(fields: str) -> re.Pattern[str]:
 
 
 def _words_of(line: re.Match[str], before: str) -> list[Span]:
-    """Return the words of a line. before: the first one."""
     (start, last), words = line.span("words"), line["words"]
     if not _suspicious(words):
         return [Span(start, last, words, before)]
@@ -85,7 +84,7 @@ class SpeechLines(SpeechFile):
         return stream == after
 
     def times(self, data: str) -> Times:
-        """Return the times of words; none."""
+        """Return the times of words."""
         return {}
 
 
@@ -100,7 +99,6 @@ class Ctm(SpeechLines):
     )
 
     def times(self, data: str) -> Times:
-        """Return the times of words."""
         times = {}
         for line in self.line.finditer(data):
             if line["words"] and "*" not in line.group("begin", "duration"):
@@ -174,7 +172,6 @@ class TextGrid(SpeechFile):
 
 
 def _tiers(data: str) -> Iterator[list[Span]]:
-    """Yield the texts of each tier."""
     tier: list[Span] = []
     is_in = is_named = False  # whether a tier has begun, and its name was read
     is_text = True  # whether its strings are text

@@ -1,6 +1,6 @@
 """JSON of speech recognizers: texts and the words with their times, which get the same case.
 
-In: blocks of a file. Out: its running text (running_text.py). `grammars/transcripts.tsv` lists the paths
+`grammars/transcripts.tsv` lists the paths
 (json_paths.py) of each recognizer: the first that the file has is the running text, and the others follow it, word by
 word. A sentence continues over the items of an array; another speaker, channel or alternative begins a new line of the
 running text. The pauses in it are those between words with times, in seconds, milliseconds or ticks of 100 ns.
@@ -105,8 +105,6 @@ def _kind(name: str | None) -> int | None:
 
 
 class _Text(NamedTuple):
-    """A string of a JSON value."""
-
     path: Path
     within: _Value
     start: int  # without quotes
@@ -171,7 +169,6 @@ class Transcript(JsonItems, SpeechFile):
         return False
 
     def _unknown(self, texts: list[_Text]) -> str:
-        """Return the message for a file without known texts."""
         found = ", ".join(dict.fromkeys(as_text(text.path) for text in texts))[:200] or "none"
         return (
             f"{self.path}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"

@@ -43,9 +43,7 @@ from capfst.system.atomic import replacing
 PART = 16 << 20  # bytes of an uncompressed file per task
 
 
-class _Shared(NamedTuple):
-    """The data that the tasks of a run share."""
-
+class _Shared(NamedTuple):  # by the tasks of a run
     sent: Sent
     out: Path
     options: BatchOptions

@@ -39,8 +39,6 @@ _PART = 32 << 20  # bytes of plain text per task
 
 
 class _Report(NamedTuple):
-    """The outcome of reading a part of the corpus."""
-
     lines: npt.NDArray[np.int64]  # by verdict of the cleaning
     wrapped: int  # the width at which the lines of its file are wrapped; 0: they are not
     failed: str | None  # why the part could not be read
@@ -122,7 +120,6 @@ def _read(
     grammar: tuple[tuple[str, str], ...],
     part: Split,
 ) -> _Part:
-    """Read, clean and tokenize a part of the corpus."""
     interner = Interner(of_name(language, grammar))
     lines = no_verdicts()
     streams = [np.zeros(0, np.uint32)]

@@ -1,8 +1,7 @@
 """Recase a column of a DataFrame on Spark, by the same code and model as on one machine.
 
 Input: a DataFrame, the name of a text column, and a model. Output: a DataFrame of the same schema, whose rows are
-recased when Spark evaluates it. Executors need the same version of capfst;
-`session.py` sends them the model.
+recased when Spark evaluates it. Executors need the same version of capfst; `session.py` sends them the model.
 """
 
 from __future__ import annotations

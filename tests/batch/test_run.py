@@ -27,8 +27,8 @@ from support.messages import names
 from support.models import tiny, with_old_context
 
 import capfst
+import capfst.io.lines
 import capfst.io.tables
-import capfst.io.text_file
 from capfst.batch.manifest import ManifestEntry, Stamp
 from capfst.batch.report import DONE, FAILED, Display, FileReport
 from capfst.batch.run import recase_all
@@ -352,7 +352,7 @@ def test_an_input_that_changes_while_it_is_read_fails(model, tmp_path, monkeypat
     path.write_text(TEXT * 3)
     out.mkdir()
     (out / "in.txt").write_text("of an earlier run")
-    formats = capfst.io.text_file
+    formats = capfst.io.lines
 
     def read_and_change(file, *rest):
         yield from raw_pieces(file, *rest)
