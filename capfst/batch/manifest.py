@@ -63,10 +63,7 @@ class ManifestEntry:
     counts: RecaseCounts
 
     def to_json(self) -> str:
-        fields = asdict(self)
-        for key in "read", "written":
-            fields[key] = getattr(self, key)._asdict()
-        return json.dumps(fields)
+        return json.dumps(asdict(self) | {"read": self.read._asdict(), "written": self.written._asdict()})
 
     @classmethod
     def from_json(cls, line: str) -> ManifestEntry:

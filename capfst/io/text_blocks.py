@@ -1,22 +1,27 @@
 """Read the texts of files of any format in blocks of whole lines, as blocks.py reads plain text.
 
 A record's text may have several lines. Text whose lines are wrapped at a fixed width is joined to paragraphs
-(wrapped.py), one per line.
+(wrapped.py), one per line. Parallel tasks read splits of a file: ranges of whole lines of about the same size. A
+compressed file is one split, because it can only be read from its start.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from capfst.io.blocks import BLOCK, Hash, ended_lines, joined, read_blocks, read_stream
-from capfst.io.compression import OnRead
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import BLOCK, PIECE, Hash, ended_lines, joined, read_blocks, read_stream, valid, whole_lines
+from capfst.io.compression import HEAD, OnRead, compression_of
 from capfst.io.files import failures_of
 from capfst.io.formats import reader_of
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import TextOptions
 from capfst.io.wrapped import paragraphs, wrapped_at
+from capfst.options import Errors
 
 OnWrapped = Callable[[Path, int], object]
 """A function that is called with each file that contains wrapped text, and the width."""
@@ -97,3 +102,53 @@ def _encoded(line: str) -> bytes:
         return f"{line}\n".encode()
     except UnicodeEncodeError:
         return f"{line}\n".encode("utf-8", "surrogatepass").decode(errors="replace").encode()
+
+
+class Split(NamedTuple):
+    """The bytes start..end of a file."""
+
+    file: Path
+    start: int = 0
+    end: int | None = None  # None: the whole file, which may be compressed
+
+
+def splits(file: Path, size: int) -> list[Split]:
+    """Return the splits of a file, each of `size` bytes and the rest of the last line."""
+    bounds = [0]
+    with failures_of(file), open(file, "rb") as stream:
+        file_size = os.fstat(stream.fileno()).st_size
+        if file_size > size and not compression_of(stream.read(HEAD)):
+            while bounds[-1] < file_size:
+                stream.seek(min(bounds[-1] + size, file_size) - 1)
+                while (piece := stream.readline(PIECE)) and not piece.endswith(b"\n"):
+                    pass  # the rest of a line
+                bounds.append(stream.tell())
+    return [Split(file, *each) for each in pairwise(bounds)] if len(bounds) > 2 else [Split(file)]
+
+
+def read_raw(split: Split) -> Iterator[bytes]:
+    """Yield the bytes of a split that has an end, piece by piece.
+
+    Raises:
+        CorpusError: the file cannot be read, or has been truncated.
+    """
+    with failures_of(split.file), open(split.file, "rb") as stream:
+        left = (split.end or 0) - stream.seek(split.start)
+        while left > 0:
+            if not (piece := stream.read(min(PIECE, left))):
+                raise CorpusError(f"{split.file} was truncated while being read. Do not modify inputs during a run.")
+            left -= len(piece)
+            yield piece
+
+
+def read_split(split: Split, errors: Errors) -> Iterator[bytes]:
+    """Yield the lines of a split, as `read_blocks`: those of all splits in order are the lines of the files.
+
+    Raises:
+        CorpusError: as `read_blocks`.
+    """
+    if split.end is None:
+        return read_blocks([split.file], errors=errors)
+    name = str(split.file)
+    blocks = valid(whole_lines(read_raw(split), BLOCK, name), name, errors)
+    return ended_lines(blocks, begins_file=split.start == 0)

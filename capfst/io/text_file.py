@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_stream
-from capfst.io.compression import OnRead, compressing_like
+from capfst.io.compression import HEAD, OnRead, compressing, compression_of
 from capfst.io.documents import Head
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
@@ -109,7 +109,9 @@ class TextFile:
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
         """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
-        with compressing_like(self.path, file) as write:
+        with open(self.path, "rb") as source:
+            compression = compression_of(source.read(HEAD))
+        with compressing(compression, file) as write:
             yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
 
 

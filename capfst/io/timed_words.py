@@ -125,18 +125,13 @@ class KaldiText(SpeechLines):
     def continues(self, stream: str, after: str) -> bool:
         """Return whether the identifiers differ in their last part, a number or time that ascends, or in the last two,
         a start and an end."""
-        parts, parts_after = _parts(stream), _parts(after)
-        if len(parts) != len(parts_after) or not (parts[-1].isdecimal() and parts_after[-1].isdecimal()):
+        before, now = _parts(stream), _parts(after)
+        if len(before) != len(now) or not (before[-1].isdecimal() and now[-1].isdecimal()):
             return False
-        if len(parts) > 1 and parts[:-1] == parts_after[:-1]:
-            return int(parts[-1]) < int(parts_after[-1])
-        starts = parts_after[-2:-1]
-        return (
-            parts[:-2] == parts_after[:-2]
-            and bool(parts[:-2])
-            and starts[0].isdecimal()
-            and int(parts[-1]) <= int(starts[0])
-        )
+        if len(now) > 1 and before[:-1] == now[:-1]:
+            return int(before[-1]) < int(now[-1])
+        has_start = len(now) > 2 and before[:-2] == now[:-2] and now[-2].isdecimal()
+        return has_start and int(before[-1]) <= int(now[-2])
 
 
 _strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer

@@ -34,7 +34,7 @@ from capfst.io.formats import format_of
 from capfst.io.lines import LineFormat
 from capfst.io.outputs import PlannedFile, make_folder
 from capfst.io.protocol import BatchOptions, RecaseCounts
-from capfst.io.splits import Split, read_raw, splits
+from capfst.io.text_blocks import Split, read_raw, splits
 from capfst.io.text_file import BLOCK
 from capfst.recaser import Recaser
 from capfst.spark.session import Sent, reason, send

@@ -3,9 +3,8 @@
 Input: files that all executors see under the same paths. Output: the `ReadCorpus` of `corpus.read.read_corpus`, of the
 same lines in the same order, by the same kernels.
 
-Files are split into parts of whole lines, one task each (`io/splits.py`). Files that can only be read from their start
-are one task each: those of other formats than plain text, and wrapped text. Spark recomputes parts that are lost with
-an executor.
+Files are split into parts of whole lines, one task each. Files that can only be read from their start are one task
+each: those of other formats than plain text, and wrapped text. Spark recomputes parts that are lost with an executor.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from capfst.corpus.vocabulary import IdStreams, relabel
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.files import Source
 from capfst.io.protocol import TextOptions
-from capfst.io.splits import Split, read, splits
-from capfst.io.text_blocks import lines_stand_alone, text_blocks
+from capfst.io.text_blocks import Split, lines_stand_alone, read_split, splits, text_blocks
 from capfst.system.buckets import Store
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
@@ -127,7 +125,7 @@ def _read(
     failed = None
     try:
         whole = text_blocks([part.file], options, on_wrapped=wrapped.setdefault)
-        for block in whole if part.end is None else read(part, options.errors):
+        for block in whole if part.end is None else read_split(part, options.errors):
             stream, verdicts = ids_of(block, interner, filters, pretokenized)
             streams.append(stream)
             lines += verdicts

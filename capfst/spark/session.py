@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext, SparkFiles
+from pyspark import SparkFiles
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -90,16 +90,12 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
     if ship:
         name = f"capfst-{identity}.fst"
         settings = tuple((key, loaded_entries(value) if key == "words" else value) for key, value in settings)
-        _ship(session.sparkContext, Path(path), name)
+        context = session.sparkContext
+        if not any(file.endswith(f"/{name}") for file in context.listFiles):
+            # Spark distinguishes files only by name, so each model needs its own.
+            folder = tempfile.mkdtemp(prefix="capfst-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            link = Path(folder, name)
+            link.symlink_to(path)
+            context.addFile(link.as_uri())  # not a path: Spark would resolve the link, and use the name of its target
     return Sent(path, identity, settings, name)
-
-
-def _ship(context: SparkContext, path: Path, name: str) -> None:
-    """Make Spark send a file, under this name, once to each executor that gets a task."""
-    if not any(file.endswith(f"/{name}") for file in context.listFiles):
-        # Spark distinguishes files only by name, so each model needs its own.
-        folder = tempfile.mkdtemp(prefix="capfst-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        link = Path(folder, name)
-        link.symlink_to(path)
-        context.addFile(link.as_uri())  # not a path: Spark would resolve the link, and use the name of its target
