@@ -174,21 +174,11 @@ def run_batch(
     display: Display,
     runner: Callable[[LocalRunner], Runner] | None = None,
 ) -> BatchReport:
-    """Recase the files of a plan into the folder `out`.
+    """Recase the files of a plan into the folder `out`, in `jobs` threads, and return the report.
 
-    Args:
-        plan: the files and their outputs.
-        out: the output folder.
-        recaser: the recaser.
-        options: the options of the formats.
-        jobs: number of threads.
-        strict: stop at the first file that fails.
-        force: also recase files that are already done.
-        display: shows the progress.
-        runner: makes a runner that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine.
-
-    Returns:
-        the report, including files that failed. Its `error` is set if a full disk or `strict` stopped the run.
+    strict: stop at the first file that fails. force: also recase files that are already done. runner: makes a runner
+    that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine. The report includes files
+    that failed; its `error` is set if a full disk or `strict` stopped the run.
 
     Raises:
         CapfstError: `out` cannot be used.

@@ -72,11 +72,7 @@ def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array)
 
 
 def parse(text: bytes, n_lines: int, name: str, line: int = 1) -> Pairs:
-    """Return the pairs of an alignment of n_lines lines.
-
-    Args:
-        name: what errors call the alignment.
-        line: the number of its first line, for errors.
+    """Return the pairs of an alignment of n_lines lines, whose name and first line errors have.
 
     Raises:
         CorpusError: a token is not a pair; the error has its line.

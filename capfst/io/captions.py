@@ -38,8 +38,7 @@ class Captions(SpeechFile):
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
-    signs: ClassVar[tuple[str, ...]] = ()
-    """What a file contains even if it has no cues."""
+    signs: ClassVar[tuple[str, ...]] = ()  # what a file contains even if it has no cues
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -89,8 +88,7 @@ class _Timed(Captions):
     """Subtitles in which a line with times is before the text of each cue."""
 
     ends_at_blank_line = True
-    has_data = False
-    """Whether cues may be JSON instead of text."""
+    has_data = False  # whether cues may be JSON instead of text
     times: ClassVar[re.Pattern[str]] = re.compile(
         r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*\d[^\n]*?-->[^\n]*"
     )

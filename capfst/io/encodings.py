@@ -40,13 +40,8 @@ def checked(encoding: str) -> str:
 
 
 class Transcoding:
-    """Decodes a file or stream to UTF-8, and encodes its recased text.
-
-    Args:
-        encoding: a name that `checked` has returned.
-        errors: bytes that are not in the encoding, or would not become the same again, raise an error; or they become
-            U+FFFD.
-    """
+    """Decodes a file or stream to UTF-8, and encodes its recased text. encoding: a name that `checked` has returned;
+    errors: bytes that are not in it, or would not become the same again, raise an error; or they become U+FFFD."""
 
     def __init__(self, encoding: str, errors: Errors) -> None:
         self.encoding = encoding

@@ -33,21 +33,18 @@ from capfst.text.markup import SUFFIXES as MARKUPS
 if TYPE_CHECKING:
     from capfst.io.text_file import TextFile
 
-_HEAD = 1 << 16
-"""Bytes of a text that show its format."""
+_HEAD = 1 << 16  # bytes of a text that show its format
 JSON, TEXT, TRANSCRIPT = "json", "text", "transcript"
 """JSON whose fields nobody named; plain text, whatever it looks like; JSON of a recognizer."""
 
-SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")
-"""Formats with sounds and remarks."""
+SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")  # formats with sounds and remarks
 JSONS = (".json", ".json3", ".jsonl", ".ndjson")
 FORMATS = {
     ".csv": "csv", ".json": "json", ".json3": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".tsv": "tsv",
 }  # fmt: skip
 """Formats of records, by the suffixes of files."""
-_OPEN = (".json", ".xml")
-"""Suffixes of files that may be anything."""
+_OPEN = (".json", ".xml")  # suffixes of files that may be anything
 _CLASSES = {
     "text": "plain_text.PlainText", "csv": "tables.Csv", "tsv": "tables.Tsv", "parquet": "parquet.Parquet",
     "jsonl": "json_records.Jsonl", "json": "json_records.Json", "json stream": "json_records.JsonTexts",
@@ -61,8 +58,7 @@ _CLASSES = {
 SUFFIXES = {f".{name}": name for name in (*SUBTITLES, "lrc", "textgrid", "po", "ctm", "stm")}
 SUFFIXES |= {".dfxp": "ttml", ".pot": "po"}
 """Formats whose texts are parts of a file, by the suffixes of files."""
-_LONG_HEAD = 1 << 20
-"""Bytes that show that JSON is a recognizer's: its segments may follow the whole text."""
+_LONG_HEAD = 1 << 20  # bytes that show that JSON is a recognizer's: its segments may follow the whole text
 _NAMED = frozenset([".csv", ".tsv", ".parquet", *MARKUPS])  # whose content does not count
 
 _importing = Lock()
@@ -84,11 +80,8 @@ def _speech(name: str, path: Path, options: TextOptions) -> Any:
 def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> TextFile:
     """Return the reader of a stream in one of options.FORMATS, except plain text.
 
-    Args:
-        name: the name of the file, in errors.
-        fields: the paths of its texts, if the format is JSON or a transcript; without them, those of a transcript are
-            detected.
-        remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
+    name: of the file, in errors; fields: the paths of its texts, if the format is JSON or a transcript; without them,
+    those of a transcript are detected; remarks: as RecaseOptions has it, in SUBTITLES.
     """
     options, path = TextOptions(field=fields, remarks=remarks), Path(name)
     return _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
@@ -101,7 +94,13 @@ def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bo
     if suffix == ".json" and (is_matched or options.format or options.field):
         return True
     if suffix in _OPEN:
-        return _has_known_texts(path, options)
+        if speech_format(path, replace(options, format=None)):
+            return True
+        if suffix not in JSONS:
+            return False
+        from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
+
+        return has_texts(_head(path, options).decode(errors="replace"))
     return suffix in FORMATS or suffix in MARKUPS or suffix not in NO_TEXT
 
 
@@ -206,17 +205,6 @@ def speech_format(path: Path, options: TextOptions) -> str | None:
         return None
     found = format_of_text(_head(path, options), options.field)
     return None if suffix in JSONS and found != TRANSCRIPT else found
-
-
-def _has_known_texts(path: Path, options: TextOptions) -> bool:
-    """Return whether a file whose suffix leaves open what it contains has texts that are known by its content."""
-    if speech_format(path, replace(options, format=None)):
-        return True
-    if suffix_of(path.name) not in JSONS:
-        return False
-    from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
-
-    return has_texts(_head(path, options).decode(errors="replace"))
 
 
 def _head(path: Path, options: TextOptions) -> bytes:

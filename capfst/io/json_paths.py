@@ -16,11 +16,9 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from capfst.exceptions import OptionError
-from capfst.io.lines import MalformedError
 from capfst.io.text_file import FormatError
 
-Step = str | None
-"""The name of a field; None: each item of an array."""
+Step = str | None  # the name of a field; None: each item of an array
 Paths = dict[Step, Any]
 """Paths as a tree: by their next steps, the tree of their other steps, or the whole path where it ends."""
 
@@ -89,18 +87,18 @@ def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
     Of several fields of one name in an object, the last one counts. An item of an array may lack a field.
 
     Raises:
-        MalformedError: a path leads nowhere, although no array on it is empty, or to something else.
+        FormatError: a path leads nowhere, although no array on it is empty, or to something else.
     """
     found: set[str] = set()
     try:
         texts, _ = _texts(line, start, paths, found)
         absent = [path for path in _ends(paths) if path not in found]
         if absent:
-            raise MalformedError(f"the object has no field {absent[0]!r}")
-    except MalformedError as error:
+            raise FormatError(f"the object has no field {absent[0]!r}")
+    except FormatError as error:
         known = ", ".join(known_paths(line, start))[:200]
         remedy = f"Use `field` with one of its texts: {known}" if known else "None of its fields is a text"
-        raise MalformedError(f"{error}. {remedy}") from None
+        raise FormatError(f"{error}. {remedy}") from None
     return texts
 
 
@@ -156,9 +154,9 @@ def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[
         return ([slice(i + 1, end - 1) if value is not None else None] if isinstance(node, str) else []), end
     path, kind = next(_ends(node)), _KINDS.get(kind, "a number or truth value")
     if isinstance(node, str):
-        raise MalformedError(f"the field {path!r} is not a string, but {kind}")
+        raise FormatError(f"the field {path!r} is not a string, but {kind}")
     wanted = "an array" if None in node else "an object"
-    raise MalformedError(f"there is no field {path!r}, but {kind} where {wanted} should be")
+    raise FormatError(f"there is no field {path!r}, but {kind} where {wanted} should be")
 
 
 def values_at(value: Any, path: list[Step]) -> Iterator[Any]:

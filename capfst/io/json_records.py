@@ -27,7 +27,7 @@ from capfst.io.json_paths import (
     value_at,
     values_at,
 )
-from capfst.io.lines import LineFormat, MalformedError
+from capfst.io.lines import LineFormat
 from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.text_file import FormatError, TextFile
 
@@ -75,8 +75,7 @@ def _escaped(character: str, like: str) -> str:
 
 
 class Jsonl(LineFormat):
-    is_line: ClassVar[bool] = True
-    """Whether a record is a line, of which the value is all."""
+    is_line: ClassVar[bool] = True  # whether a record is a line, of which the value is all
     unescape = staticmethod(unescape)
     escape = staticmethod(escape)
 
@@ -104,13 +103,13 @@ class Jsonl(LineFormat):
         return after_space(record, begin) if record[begin:].strip() else None
 
     def _value(self, record: str, begin: int) -> Any:
-        """Return the value of a record; MalformedError if it is not valid JSON."""
+        """Return the value of a record; FormatError if it is not valid JSON."""
         try:
             value, end = value_at(record, begin)
             if self.is_line and end < len(record):
                 raise FormatError("an object must be all of the line", end)
         except FormatError as error:
-            raise MalformedError(f"invalid JSON, column {error.offset + 1}: {error}") from error
+            raise FormatError(f"invalid JSON, column {error.offset + 1}: {error}") from error
         return value
 
     def find(self, record: str, number: int) -> list[slice | None]:
@@ -145,7 +144,7 @@ class Jsonl(LineFormat):
         whole = self._value(record, begin)
         values = [value for path in self._steps for value in values_at(whole, path)]
         if not values:
-            raise MalformedError(f"the object has no field {', '.join(self.settings['field'])!r}")
+            raise FormatError(f"the object has no field {', '.join(self.settings['field'])!r}")
         return None if values == [None] else json.dumps(values)
 
 
@@ -154,8 +153,7 @@ class JsonItems(TextFile):
 
     most = 256 << 20
     too_long = "an item has more than {} million characters. Write the array as JSON lines with `jq -c '.[]'`."
-    is_array = False
-    """Whether the records are the items of an array. Known when the first part has been cut."""
+    is_array = False  # whether the records are the items of an array. Known when the first part has been cut.
 
     def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
         """Return the ends of items, each with the comma and the space after it. The last item is left out if it may be
@@ -231,7 +229,7 @@ def has_texts(head: str) -> bool:
     try:
         value_at(head, begin)
         return bool(find_texts(head, begin, tree(BatchOptions.usual_field)))
-    except (MalformedError, FormatError):
+    except FormatError:
         return False
 
 

@@ -22,17 +22,13 @@ from capfst.io.compression import OnRead
 from capfst.io.encodings import advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText, Span
-from capfst.io.text_file import Part, TextFile
+from capfst.io.text_file import FormatError, Part, TextFile
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 from capfst.text.utf8 import decoded, encoded
 
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search
 _line_ends = re.compile("\n").finditer
-
-
-class MalformedError(Exception):
-    """A record violates its format. The message has the problem, without place and remedy."""
 
 
 class Record(NamedTuple):
@@ -64,12 +60,9 @@ class LineFormat(TextFile):
     a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `record_ends` and `splittable`, if a record may have several lines."""
 
-    splittable = True
-    """Whether each line end ends a record, so that parts of a file can be recased separately."""
-    longest = 4 << 20
-    """Characters of a text that are recased at once, to bound the additional memory."""
-    least_lines: ClassVar[int] = 1
-    """The number of lines of a record without a line end."""
+    splittable = True  # whether each line end ends a record, so that parts of a file can be recased separately
+    longest = 4 << 20  # characters of a text that are recased at once, to bound the additional memory
+    least_lines: ClassVar[int] = 1  # the number of lines of a record without a line end
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -119,7 +112,7 @@ class LineFormat(TextFile):
         its line end; `number` is that of its first line.
 
         Raises:
-            MalformedError: the record violates the format.
+            FormatError: the record violates the format.
         """
         raise NotImplementedError
 
@@ -157,7 +150,7 @@ class LineFormat(TextFile):
         malformed."""
         try:
             return self.document.key(record, 1 if is_first else 2) if self.document else None
-        except MalformedError:
+        except FormatError:
             return None
 
     def pieces(self, on_read: OnRead) -> Iterator[Any]:
@@ -182,7 +175,7 @@ class LineFormat(TextFile):
             is_malformed, key = False, None
             try:
                 if has_bad and (bad := _NOT_UTF8(text)):
-                    raise MalformedError(
+                    raise FormatError(
                         f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {text[: bad.start()][-20:]!r}."
                         f" {advice(part.data.encode(errors='surrogateescape'))}"
                     )
@@ -191,7 +184,7 @@ class LineFormat(TextFile):
                     others = self._others(text, number, positions)
                 if self.document and positions:
                     key = self.document.key(text, number)
-            except MalformedError as error:
+            except FormatError as error:
                 positions, is_malformed = [], True
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
@@ -199,11 +192,11 @@ class LineFormat(TextFile):
             yield Record(text, found, is_malformed, others, key)  # type: ignore[arg-type]
 
     def _others(self, record: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
-        """Return the other texts of each text of a record; MalformedError if they do not fit it."""
+        """Return the other texts of each text of a record; FormatError if they do not fit it."""
         found = [other.find(record, number) for other in self.others]
         if any(len(each) != len(positions) for each in found):
             counts = ", ".join(str(len(each)) for each in found)
-            raise MalformedError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
+            raise FormatError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
         others: list[OtherTexts] = []
         for position, *there in zip(positions, *found, strict=True):
             if position is None:
@@ -211,7 +204,7 @@ class LineFormat(TextFile):
             pairs = zip(self.others, there, strict=True)
             texts = [other.unescape(record[each]) if each is not None else "" for other, each in pairs]
             if why := mismatch(self.unescape(record[position]), texts):
-                raise MalformedError(why)
+                raise FormatError(why)
             others.append(tuple(encoded(text) for text in texts))
         return others
 

@@ -32,11 +32,10 @@ except ImportError as error:
 
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.compression import OnRead
-from capfst.io.lines import MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText, Span
 from capfst.io.tables import no_single_column
-from capfst.io.text_file import BLOCK
+from capfst.io.text_file import BLOCK, FormatError
 from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
 from capfst.text.utf8 import encoded
@@ -181,7 +180,7 @@ class Parquet:
                 if others:
                     found = [column[row] for column in others]
                     other_texts += [self._other_texts(text, found, number) for _, text in texts]
-            except MalformedError:
+            except FormatError:
                 is_good[row] = False
                 continue
             for k, text in texts:
@@ -213,9 +212,9 @@ class Parquet:
             raise self._malformed(row, why, f"{self.remedy.removesuffix('.')}, or use `errors='replace'`.") from error
 
     def _malformed(self, row: int, why: str, remedy: str) -> Exception:
-        """Return the exception for a malformed row: CorpusError if it fails the file, else MalformedError."""
+        """Return the exception for a malformed row: CorpusError if it fails the file, else FormatError."""
         fails = self.on_error == "fail"
-        return CorpusError(f"{self.path}, row {row}: {why}. {remedy}") if fails else MalformedError(why)
+        return CorpusError(f"{self.path}, row {row}: {why}. {remedy}") if fails else FormatError(why)
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:

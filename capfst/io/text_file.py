@@ -22,12 +22,11 @@ from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText
 
-BLOCK = 1 << 20
-"""Characters of a part, which is recased at once."""
+BLOCK = 1 << 20  # characters of a part, which is recased at once
 
 
 class FormatError(Exception):
-    """A text is not of its format from an offset on. The message has the problem and the remedy."""
+    """A text or record is not of its format from an offset on. The message has the problem, for texts a remedy."""
 
     def __init__(self, problem: str, offset: int = 0) -> None:
         super().__init__(problem)
@@ -47,8 +46,7 @@ class TextFile:
 
     least: ClassVar[int] = 0
     """Characters of a part, if the file has more; 0: BLOCK. 1: a part ends as soon as a record does."""
-    most: ClassVar[int] = 512 << 20
-    """Characters of a record, which is held in memory as a whole."""
+    most: ClassVar[int] = 512 << 20  # characters of a record, which is held in memory as a whole
     too_long: ClassVar[str] = "a line has more than {} MiB. Split it, if this is text."
 
     def __init__(self, path: Path, options: TextOptions) -> None:

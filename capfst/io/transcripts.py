@@ -22,10 +22,9 @@ from typing import NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.json_paths import Step, as_text, find_texts, steps, tree
 from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
-from capfst.io.lines import MalformedError
 from capfst.io.protocol import TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
-from capfst.io.text_file import Part, SpeechFile
+from capfst.io.text_file import FormatError, Part, SpeechFile
 from capfst.text.facts import rows
 
 PRESETS: dict[str, list[str]] = {}
@@ -163,7 +162,7 @@ class Transcript(JsonItems, SpeechFile):
     def _is_silent(self, data: str, begin: int) -> bool:
         """Return whether arrays of the item that begins there, or null, have the place of texts: nobody spoke."""
         for path in self._views:
-            with suppress(MalformedError):
+            with suppress(FormatError):
                 find_texts(data, begin, tree((as_text(path),)))
                 return True
         return False
