@@ -432,7 +432,7 @@ class Pipeline:
                 at, seconds = begin + start, None
                 found.spans[k] = at, begin + end
                 if isinstance(text, SpokenText):
-                    line, seconds = text.place(at)
+                    line, seconds = text.running.place(at)
                 else:
                     line, counted = line + text.count(b"\n", counted, at), at
                 found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
@@ -447,7 +447,7 @@ class Pipeline:
         if self.options.repair:
             yield from ((found.given, None, found) for found in self.repaired_pieces(text))
             return
-        pauses, begin = text.pauses if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
+        pauses, begin = text.running.pauses() if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
         for piece, of_piece in self.pieces(text, style):
             end = begin + piece.size
             if self.punctuator and not is_blank(piece):
@@ -499,7 +499,7 @@ class Pipeline:
         for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
             found = [stretch for piece in pieces for stretch in piece.stretches]
             take([stretch._replace(line=line + stretch.line) for stretch in found])
-            line += block.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+            line += block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
             yield self.rewrapped(block, memoryview(b"".join(piece.text.data for piece in pieces)))
 
     def style_after(self, head: bytes) -> Style:

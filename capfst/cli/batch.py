@@ -92,8 +92,7 @@ def batch(
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
     """
-    from capfst.batch.display import Display
-    from capfst.batch.report import FAILED
+    from capfst.batch.report import FAILED, Display
     from capfst.batch.run import run_batch
     from capfst.io.files import suffix_of
     from capfst.io.formats import SUFFIXES
