@@ -100,7 +100,7 @@ def test_the_wheel_has_the_code_and_its_data(files: set[str], wheel: zipfile.Zip
 
 def test_the_core_has_few_dependencies(wheel: zipfile.ZipFile) -> None:
     needed = [line for line in metadata(wheel).get_all("Requires-Dist", []) if "extra ==" not in line]
-    assert {re.match(r"[\w.-]+", line)[0] for line in needed} == {"backports.zstd", "click", "numpy"}
+    assert {re.match(r"[\w.-]+", line)[0] for line in needed} == {"backports.zstd", "click", "numpy", "tqdm"}
 
 
 def test_the_description_is_readable_outside_the_source(wheel: zipfile.ZipFile) -> None:

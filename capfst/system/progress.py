@@ -8,13 +8,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, suppress
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, suppress
 from threading import RLock
 from typing import Any, TextIO
 
 FIRST_LINE = 10.0  # seconds
 NEXT_LINE = 1.25  # times the time so far: few lines even for a long job
-_REDRAW = 0.1  # seconds
 
 Advance = Callable[[int], None]
 Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
@@ -23,72 +22,71 @@ Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], obje
 
 @contextmanager
 def progress(total: int, description: str, unit: str = "B", quiet: bool = False) -> Iterator[Advance]:
-    """Yield a function to call with the amount done since its last call; several threads may call it.
+    """Yield a function to call with the amount done since its last call.
 
     `total` and the amounts are in `unit`, which is shown with the prefixes k, M and G; a `total` of 0 means unknown.
     """
     if quiet:
         yield lambda more: None
-        return
-    terminal, lock, begin = sys.stderr, RLock(), time.monotonic()
-    is_bar = terminal.isatty()
-    done, due = 0, 0.0 if is_bar else FIRST_LINE
+    else:
+        with (_bar if sys.stderr.isatty() else _lines)(total, description, unit) as advance:
+            yield advance
 
-    def show(ending: str = "", total: int = total) -> None:
-        rate = done / max(time.monotonic() - begin, 1e-9)
-        of_total = f" of {_scaled(total, unit)} ({100 * done / total:.0f} %)" if done < total else ""
-        amount = f"{_scaled(done, unit)}{of_total}, {_scaled(rate, unit)}/s{ending}"
-        if is_bar:
-            _draw(terminal, description, done / total if total else None, amount)
-        else:
-            print(f"{description}: {amount}", file=terminal)
+
+@contextmanager
+def _bar(total: int, description: str, unit: str) -> Iterator[Advance]:
+    # tqdm takes longer to import than a short command to run.
+    from tqdm import tqdm  # noqa: PLC0415
+
+    class Bar(tqdm):
+        monitor_interval = 0  # no monitor thread
+
+        @property
+        def format_dict(self) -> dict[str, Any]:
+            values = super().format_dict
+            rate = values["rate"] or values["n"] / (values["elapsed"] or 1)
+            amount = _amount(values["n"], values["total"] or 0, rate, unit)
+            return values | {"amount": amount, "ncols": _columns(terminal) - 1}
+
+        def refresh(self, nolock: bool = False, lock_args: Any = None) -> None:
+            with lock:  # tqdm would keep its lock if a signal ended the program meanwhile
+                super().refresh(nolock=True)
+
+    lock = RLock()  # for all writes: several threads may write
+    Bar.set_lock(lock)  # tqdm's default is for several processes, and may start one
+    terminal, layout = sys.stderr, "{desc} |{bar}| {amount}, {remaining} left" if total else "{desc}: {amount}"
+
+    class Above:
+        """Stderr while there is a bar: complete lines are printed above the bar."""
+
+        rest = ""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(terminal, name)
+
+        def write(self, text: str) -> int:
+            with lock:
+                lines, end, self.rest = (self.rest + text).rpartition("\n")
+                if end:
+                    Bar.write(lines, terminal)
+            return len(text)
+
+        def flush(self) -> None:
+            terminal.flush()
 
     def advance(more: int) -> None:
-        nonlocal done, due
         with lock:
-            done += more
-            spent = time.monotonic() - begin
-            if spent >= due:
-                due = spent + _REDRAW if is_bar else spent * NEXT_LINE
-                show(f", {clock(spent * (total - done) / done)} left" if 0 < done < total else "")
+            bar.update(more)
 
-    above = _Above(terminal, lock, show)
-    if is_bar:
-        show()
+    above = Above()
     try:
-        with redirect_stderr(above) if is_bar else nullcontext():
+        with (
+            Bar(desc=description, total=total or None, bar_format=layout, miniters=1, ncols=80, nrows=20) as bar,
+            redirect_stderr(above),
+        ):
             yield advance
-        show(f", done in {clock(time.monotonic() - begin)}", done)
     finally:
-        if is_bar:
-            terminal.write(f"\n{above.rest}")
-
-
-class _Above:
-    """Stderr while there is a bar: complete lines are printed above the bar."""
-
-    def __init__(self, terminal: TextIO, lock: RLock, show: Callable[[], None]) -> None:
-        self.terminal, self.lock, self.show, self.rest = terminal, lock, show, ""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.terminal, name)
-
-    def write(self, text: str) -> int:
-        with self.lock:
-            lines, end, self.rest = (self.rest + text).rpartition("\n")
-            if end:
-                self.terminal.write(f"\r{'':{_columns(self.terminal) - 1}}\r{lines}\n")
-                self.show()
-        return len(text)
-
-
-def _draw(terminal: TextIO, description: str, done: float | None, amount: str) -> None:
-    columns, line = _columns(terminal) - 1, f"{description}: {amount}"
-    if done is not None:
-        width = max(0, columns - len(line) - 2)
-        line = f"{description} |{'#' * int(width * min(1, done)):{width}}| {amount}"
-    terminal.write(f"\r{line[:columns]:{columns}}")
-    terminal.flush()
+        terminal.write(above.rest)
 
 
 def _columns(terminal: TextIO) -> int:
@@ -96,6 +94,32 @@ def _columns(terminal: TextIO) -> int:
     with suppress(OSError):
         return os.get_terminal_size(terminal.fileno()).columns or 80
     return 80
+
+
+@contextmanager
+def _lines(total: int, description: str, unit: str) -> Iterator[Advance]:
+    begin = time.monotonic()
+    due = FIRST_LINE
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done, due
+        done += more
+        spent = time.monotonic() - begin
+        if spent >= due:
+            due = spent * NEXT_LINE
+            left = f", {clock(spent * (total - done) / done)} left" if 0 < done < total else ""
+            print(f"{description}: {_amount(done, total, done / spent, unit)}{left}", file=sys.stderr)
+
+    yield advance
+    spent = time.monotonic() - begin
+    amount = _amount(done, done, done / max(spent, 1e-9), unit)
+    print(f"{description}: {amount}, done in {clock(spent)}", file=sys.stderr)
+
+
+def _amount(done: float, total: float, rate: float, unit: str) -> str:
+    of_total = f" of {_scaled(total, unit)} ({100 * done / total:.0f} %)" if done < total else ""
+    return f"{_scaled(done, unit)}{of_total}, {_scaled(rate, unit)}/s"
 
 
 def _scaled(amount: float, unit: str) -> str:

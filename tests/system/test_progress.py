@@ -1,6 +1,7 @@
 """Progress: a bar on a terminal, few lines elsewhere, nothing when quiet."""
 
 import io
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -48,8 +49,8 @@ def test_bar(monkeypatch):
     with progress(2_000, "reading") as advance:
         advance(2_000)
     lines = terminal.getvalue().split("\r")
-    assert lines[1].startswith("reading |") and lines[1].endswith("| 0 B of 2.0 kB (0 %), 0 B/s")
-    assert "#| 2.0 kB, " in lines[-1] and lines[-1].rstrip(" \n").endswith("/s, done in 0:00:00")
+    assert lines[1].startswith("reading |") and lines[1].endswith("| 0 B of 2.0 kB (0 %), 0 B/s, ? left")
+    assert "#| 2.0 kB, " in lines[-1] and lines[-1].rstrip(" \n").endswith("/s, 00:00 left")
     assert lines[-1].endswith("\n") and {len(line.rstrip()) for line in lines[1:]} == {79}
 
 
@@ -85,7 +86,7 @@ def test_text_is_printed_above_the_bar(monkeypatch):
     lines = [line for line in written if line.strip() and not line.startswith("reading |")]
     assert lines == ["first note\n", "second\n"]
     assert [written[written.index(line) - 1].strip() for line in lines] == ["", ""]
-    assert written[-1].endswith("done in 0:00:00\na part")
+    assert written[-1].endswith("left\na part")
 
 
 def test_threads_may_share_a_bar(monkeypatch):
@@ -108,3 +109,10 @@ def test_quiet(monkeypatch):
     with progress(2_000, "reading", quiet=True) as advance:
         advance(2_000)
     assert terminal.getvalue() == ""
+
+
+def test_tqdm_is_imported_only_for_a_bar():
+    code = (
+        "import sys, capfst.system.progress as p\nwith p.progress(1, 'x') as a: a(1)\nassert 'tqdm' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
