@@ -136,8 +136,12 @@ def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
 def spread(buf: U8Array, words: Words, candidates: I64Array) -> bytes:
     """Return the words that may be glued, one per line, with spaces around the periods."""
     glued = candidates[words.token_types[candidates] == PROTECTED]
-    spans = zip(words.starts[glued].tolist(), words.ends[glued].tolist(), strict=True)
-    return b"".join(buf[start:end].tobytes().replace(b".", b" . ") + b"\n" for start, end in spans)
+    sizes = words.ends[glued] - words.starts[glued] + 1
+    line_ends = np.cumsum(sizes)
+    offsets = np.repeat(words.ends[glued] + 1 - line_ends, sizes) + np.arange(sizes.sum())
+    text = buf.take(offsets, mode="clip")
+    text[line_ends - 1] = ord("\n")
+    return text.tobytes().replace(b".", b" . ")
 
 
 def _are_words(before: U8Array, after: U8Array) -> BoolArray:
@@ -170,7 +174,30 @@ def separate(words: Words, candidates: I64Array, parts: Words, bits: U8Array) ->
     shift = words.starts[glued][line] - parts.starts[line_starts][line] - place
     may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
-    replaced, chosen = glued[splits], splits[line] & (parts.token_types != NEWLINE)
-    at = np.repeat(replaced - np.arange(len(replaced)), (line_ends - line_starts)[splits])
-    kept, added = (np.delete(each, replaced) for each in words), (each[chosen] for each in parts)
-    return Words._make(np.insert(each, at, these) for each, these in zip(kept, added, strict=True))
+    counts = np.zeros(len(words.starts), np.int64)
+    counts[glued[splits]] = (line_ends - line_starts)[splits]
+    chosen = splits[line] & (parts.token_types != NEWLINE)
+    n = len(counts) + chosen.sum() - splits.sum()
+    out = Words._make(np.empty(n, of_words.dtype) for of_words in words)
+    _replace(words, counts, Words._make(of_parts[chosen] for of_parts in parts), out)
+    return out
+
+
+@inner
+def _put(words: Words, i: i64, out: Words, n: i64) -> None:
+    out.starts[n], out.ends[n], out.token_types[n] = words.starts[i], words.ends[i], words.token_types[i]
+    out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
+    out.may_begin[n], out.begin_odds[n] = words.may_begin[i], words.begin_odds[i]
+
+
+@kernel
+def _replace(words: Words, counts: I64Array, parts: Words, out: Words) -> None:
+    """Fill `out` with the words, each of which is replaced by the next counts[i] parts, or stays if these are 0."""
+    n, part = 0, 0
+    for i in range(counts.size):
+        if counts[i] == 0:
+            _put(words, i, out, n)
+            n += 1
+        for _ in range(counts[i]):
+            _put(parts, part, out, n)
+            part, n = part + 1, n + 1

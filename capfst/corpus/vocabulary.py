@@ -30,7 +30,7 @@ from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Arr
 from capfst.system.buckets import Store
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, Lowering, lower_into
+from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
