@@ -15,6 +15,8 @@ from functools import partial
 from threading import Thread
 from typing import Any, Literal, TypeVar
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as METRICS
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,11 +25,9 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
-from capfst.serve.body import Body, Budget
+from capfst.serve.body import Body, Budget, JSONLines, Streams
 from capfst.serve.connection import Waiting, connection_of
-from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
-from capfst.serve.streaming import JSONLines, Streams
 from capfst.serve.uploads import Upload
 from capfst.serve.work import Batches, in_time
 from capfst.system.stopping import check, stop_all
@@ -45,6 +45,39 @@ _ARRIVING = 16  # files
 _BODIES = 16  # of the largest size, which may be in memory at once
 _DECODE = {JSON: requests.decoder(RecaseRequest | list[str]), TEXT: requests.decoder(str)}
 _decode_explain = requests.decoder(ExplainRequest)
+
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """Counts and times of a service, as Prometheus reads them at `/metrics`."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.requests = Counter(
+            "capfst_requests", "Requests, by route and status.", ["route", "status"], registry=registry
+        )
+        self.seconds = Histogram(
+            "capfst_request_seconds", "Time to answer a request.", ["route"], buckets=_SECONDS, registry=registry
+        )
+        self.batch = Histogram(
+            "capfst_batch_texts", "Texts that were recased by one call.", buckets=_TEXTS, registry=registry
+        )
+        self.closed = Counter(
+            "capfst_connections_closed", "Connections that were closed, by reason.", ["reason"], registry=registry
+        )
+
+    def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
+        """Add a measure that is read when it is asked for."""
+        Gauge(name, help, registry=self.registry).set_function(value)
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self.requests.labels(route, status).inc()
+        self.seconds.labels(route).observe(seconds)
 
 
 class Service:
@@ -189,7 +222,7 @@ class Service:
 
     async def measures(self, request: Request) -> Response:
         """Return counts and times for Prometheus."""
-        return Response(self.metrics.text(), media_type=CONTENT_TYPE)
+        return Response(generate_latest(self.metrics.registry), media_type=METRICS)
 
     def close(self, seconds: float) -> bool:
         """End the threads. Return whether all have ended, for which this waits a number of seconds."""
