@@ -89,7 +89,7 @@ class Recaser:
         self.options = merged(RecaseOptions(), options, "load")
         loaded = LoadedModel(model)
         self.pipeline = Pipeline(loaded, self.options)
-        self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
+        self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options))
         # By keywords: looking up these is faster than merging them.
         self._of_call = lru_cache(_SETS_OF_OPTIONS, typed=True)(lambda **options: self._pipeline_of(options, ""))
 

@@ -5,7 +5,8 @@ Parts that are not needed are never loaded. Threads share one LoadedModel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +18,19 @@ from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.casing.units import Units
+from capfst.casing.user_words import UserWords
 from capfst.context.context_model import Context
 from capfst.context.noise import Noise
 from capfst.context.spellings import PART as SPELLINGS
+from capfst.exceptions import missing_extra
 from capfst.forks import cached
 from capfst.fst.read import CapFst
-from capfst.lm.query import LanguageModel
+from capfst.io.blocks import read_blocks
+from capfst.lm.query import LanguageModel, Starts
+from capfst.options import Path
+from capfst.search import fast
 from capfst.search.boundaries import Boundaries
+from capfst.search.protocol import Engine
 from capfst.text.abbreviations import listed, of_languages
 from capfst.text.given import read
 from capfst.text.unicode import INFO
@@ -31,6 +38,8 @@ from capfst.text.unicode import INFO
 if TYPE_CHECKING:
     from capfst.bilingual.evidence import Evidence
     from capfst.punctuation.marks import Punctuator
+
+_SETS_OF_OPTIONS = 8  # of which parts are kept
 
 
 class LoadedModel:
@@ -40,13 +49,33 @@ class LoadedModel:
         self.model = model
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
+        self.user_words = lru_cache(_SETS_OF_OPTIONS)(lambda words: UserWords(words, self.transducer))
+        """User words, by the option `words`."""
+        self.boundaries, self.engine = lru_cache(_SETS_OF_OPTIONS)(self._boundaries), lru_cache(self._engine)
 
-    def boundaries(self, own: Iterable[str], language: str | None, context: Context | None) -> Boundaries:
-        """Return the sentence boundaries, given the abbreviations of the model's languages, or of one of them, and the
-        user's own. context: the context model, if it is used."""
+    def _boundaries(self, abbreviations: tuple[Path, ...], language: str | None, uses_context: bool) -> Boundaries:
+        """Return the sentence boundaries, given files with the user's own abbreviations, and those of one of the
+        model's languages, or of all.
+
+        Raises:
+            CorpusError: a file that cannot be read, or is not UTF-8.
+        """
+        blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)]))
+        own = [line.strip() for block in blocks for line in block.decode().splitlines() if line.strip()]
         languages = self.languages if language is None else [language]
-        abbreviations = of_languages(languages, own, self.model.symbols.language.lowering)
-        return Boundaries(abbreviations, self.transducer, None if self.pretokenized else context)
+        known = of_languages(languages, own, self.model.symbols.language.lowering)
+        return Boundaries(known, self.transducer, self.context if uses_context and not self.pretokenized else None)
+
+    def _engine(self, name: str) -> Engine:
+        """Return an engine of the search, which begins lines and sentences in the start state."""
+        starts = Starts(self.model.start, self.model.start)
+        if name == "fast":
+            return fast.Engine(self.lm, starts)
+        try:
+            from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+        except ModuleNotFoundError as error:
+            raise missing_extra("`engine='openfst'` needs pynini", "openfst") from error
+        return openfst.Engine(self.lm, starts)
 
     @cached
     def transducer(self) -> Transducer:

@@ -162,7 +162,7 @@ def _problem(error: Exception) -> str:
 
 
 class Streams:
-    """The open streams of a service, of which there are at most `most`; a line of more than `longest` bytes ends one."""
+    """The open streams of a service, at most `most`; a line of more than `longest` bytes ends one."""
 
     def __init__(self, most: int, longest: int) -> None:
         self.longest, self.waiting, self.open = longest, Waiting(), set[JSONLines]()
