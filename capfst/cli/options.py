@@ -44,21 +44,15 @@ def weights(value: str) -> tuple[float, ...]:
         raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.") from None
 
 
-class Cutoffs(click.ParamType):
-    """A count for each order of n-grams, from 1: 0,0,1."""
-
-    name = "n,n,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
-        try:
-            numbers = tuple(map(int, str(value).split(",")))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.", param, context)
-        if numbers[0] != 0 or list(numbers) != sorted(numbers):
-            self.fail(f"{value} is not in ascending order from 0. Use numbers such as 0,0,1.", param, context)
-        if numbers[-1] >= 1 << 63:
-            self.fail(f"{value} is too large. Use numbers less than 2^63.", param, context)
-        return numbers
+def cutoffs(value: str) -> tuple[int, ...]:
+    """Read a count for each order of n-grams, from 1: 0,0,1."""
+    try:
+        numbers = tuple(map(int, value.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.") from None
+    if numbers[0] != 0 or list(numbers) != sorted(numbers) or numbers[-1] >= 1 << 63:
+        raise click.BadParameter(f"{value} is not in ascending order from 0. Use small numbers such as 0,0,1.")
+    return numbers
 
 
 class File(click.Path):
@@ -91,19 +85,12 @@ class Option(click.Option):
         limited: tuple[str, ...] = (), requires: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
-        self.group, self.call, self.excludes, self.limited, self.requires = group, call, excludes, limited, requires
-
-    @property
-    def flag(self) -> str:
-        return [*self.opts, *self.secondary_opts][-1]
+        self.group, self.excludes, self.limited, self.requires = group, excludes, limited, requires
+        self.calls, self.flag = {self.name, call}, [*self.opts, *self.secondary_opts][-1]
 
     def shown(self, context: click.Context) -> str:
         """Return it as it was given, with its value if that matters."""
         return f"{self.flag} {context.params[self.name or '']}" if self.limited else self.flag
-
-    def is_named(self, names: tuple[str | None, ...]) -> bool:
-        """Return whether it is one of these calls or options."""
-        return self.name in names or self.call in names
 
     def is_given(self, context: click.Context) -> bool:
         """Return whether the command line has it, with a value for which its limits hold."""
@@ -121,10 +108,10 @@ class Command(click.Command):
         given = _given(ctx)
         for option in given:
             for other in given:
-                if option is not other and other.is_named(option.excludes):
+                if option is not other and other.calls.intersection(option.excludes):
                     ctx.fail(f"{option.shown(ctx)} cannot be used with {other.flag}.")
             for needed in self.params:
-                if isinstance(needed, Option) and needed.is_named((option.requires,)) and needed not in given:
+                if isinstance(needed, Option) and option.requires in needed.calls and needed not in given:
                     ctx.fail(f"{option.flag} requires {' '.join([needed.flag, *needed.limited])}.")
         return super().invoke(ctx)
 
@@ -216,6 +203,7 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None
         settings["type"] = number(rules["least"], rules["most"]) if ranged else _TYPES.get(rules["kind"])
+        settings["metavar"] = "N,N,…" if rules["kind"] == "cutoffs" else None
         if default == ():  # which click would try to convert
             settings["callback"] = lambda context, parameter, value: value or ()
         else:
@@ -223,7 +211,7 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
     return option(flag, field.name, **settings)
 
 
-_TYPES = {"size": size, "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": model}
+_TYPES = {"size": size, "cutoffs": cutoffs, "file": FILE, "files": FILE, "model": model}
 
 jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")
