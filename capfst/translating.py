@@ -5,8 +5,6 @@ in lower case or in sentence case. All but the last are recased before they are 
 capitals or in Title Case where the text was. White space and line ends stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto

@@ -1,7 +1,5 @@
 """`capfst batch`: the case of whole corpora, file by file."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """`capfst explain`: why a line is cased as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`capfst score`, `errors` and `perplexity`: how good recased text, or a model, is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`.
 terminal likes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 In: requests as ASGI has them. Out: answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

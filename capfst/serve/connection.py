@@ -7,8 +7,6 @@ takes too long, and without an answer if the client does not read. If there are 
 waited longest for a request gives way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable

@@ -6,8 +6,6 @@ In: the bytes of a body, or the parameters of a query. Out: a `RecaseRequest`, `
 A request cannot name files: `words` are the words themselves, and options that are paths are not among its fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import Field, fields
 from importlib.resources import files

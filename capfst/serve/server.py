@@ -4,8 +4,6 @@ SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, with
 whatever its threads do then; a second signal does not wait for requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

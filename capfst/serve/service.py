@@ -3,8 +3,6 @@
 In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -4,8 +4,6 @@ The suffix decides how the file is read, and the name nothing else: the file is 
 own, and so is the answer, so that neither is in memory.
 """
 
-from __future__ import annotations
-
 import shutil
 from functools import partial
 from pathlib import Path

@@ -8,8 +8,6 @@ Each text of a call is on its own, as in a list that a Recaser is given: what it
 others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time
