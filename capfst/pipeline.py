@@ -219,7 +219,6 @@ class Pipeline:
 
     @staticmethod
     def _as_given(words: Words, text: Text) -> Words:
-        """Return words with their offsets in the text as it was given."""
         return words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends))
 
     def tokens(self, buf: Buffer) -> Words:
@@ -379,12 +378,18 @@ class Pipeline:
 
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
-        recased = []
+        return self._recased(text, style)[0]
+
+    def _recased(self, text: bytes, style: Style | None) -> tuple[memoryview, list[Stretch]]:
+        """Return a text in its best casing, and its stretches that were repaired, with the option `repair`."""
+        recased, stretches = [], []
         for piece, of_piece, found in self.prepared(text, style):
+            stretches += found.stretches if found else []
             stays = self.is_written or is_blank(piece)
             written = found.text.data if found else piece.data
             recased.append(written if stays else self.recase(piece, style=of_piece)[1])
-        return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
+        whole = recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
+        return self.rewrapped(text, whole), stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the
@@ -403,9 +408,21 @@ class Pipeline:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
 
-    def repaired_pieces(self, text: bytes) -> Iterator[Repaired]:
-        """Yield the repaired pieces of a text, with the spans of their stretches in the text, and their lines in the
+    def prepared(
+        self, text: bytes, style: Style | None = None
+    ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
+        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have; with the
+        option `repair`, also what was repaired, with the spans of the stretches in the text, and their lines in the
         file."""
+        if not self.options.repair:
+            pauses, begin = text.pauses if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
+            for piece, of_piece in self.pieces(text, style):
+                end = begin + piece.size
+                if self.punctuator and not is_blank(piece):
+                    piece = self.punctuated(piece, pauses=pauses.between(begin, end))
+                yield piece, of_piece, None
+                begin = end
+            return
         begin = counted = line = 0
         for piece, _ in self.pieces(text):
             found = Repaired(piece, piece, [], []) if is_blank(piece) else repaired(self.writer, piece)
@@ -417,24 +434,8 @@ class Pipeline:
                 else:
                     line, counted = line + text.count(b"\n", counted, at), at
                 found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
-            yield found
+            yield found.given, None, found
             begin += piece.size
-
-    def prepared(
-        self, text: bytes, style: Style | None = None
-    ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
-        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have, and what
-        was repaired, with the option `repair`."""
-        if self.options.repair:
-            yield from ((found.given, None, found) for found in self.repaired_pieces(text))
-            return
-        pauses, begin = text.pauses if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
-        for piece, of_piece in self.pieces(text, style):
-            end = begin + piece.size
-            if self.punctuator and not is_blank(piece):
-                piece = self.punctuated(piece, pauses=pauses.between(begin, end))
-            yield piece, of_piece, None
-            begin = end
 
     def recase_after(self, before: bytes, text: bytes) -> memoryview:
         """Return a text that continues another one on its line in its best casing."""
@@ -465,23 +466,17 @@ class Pipeline:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
-        if self.options.repair:
-            yield from self._repair_blocks(blocks, jobs, take)
-            return
-        if self.input_case == "evidence" and not self.options.document:
+        if self.input_case == "evidence" and not (self.options.document or self.options.repair):
             for block in blocks:
                 yield self.recase_utf8(block, style)
                 if style.is_learned:
                     break
-        yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
-
-    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, take: TakeStretches) -> Iterator[memoryview]:
         line = 0
-        for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
-            found = [stretch for piece in pieces for stretch in piece.stretches]
-            take([stretch._replace(line=line + stretch.line) for stretch in found])
-            line += block.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
-            yield self.rewrapped(block, memoryview(b"".join(piece.text.data for piece in pieces)))
+        for block, recased, found in map_stream(lambda block: (block, *self._recased(block, style)), blocks, jobs):
+            if self.options.repair:
+                take([stretch._replace(line=line + stretch.line) for stretch in found])
+                line += block.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+            yield recased
 
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""

@@ -24,8 +24,6 @@ Buffer = npt.NDArray[np.uint8]
 
 
 class Repaired(NamedTuple):
-    """A text that was repaired."""
-
     given: Buffer
     """The text as it was, with the marks that it has got."""
     text: Buffer
@@ -127,7 +125,6 @@ def repaired(writer: Writer, buf: Buffer) -> Repaired:
 
 
 def _end_of_marks(words: Words, i: int) -> int:
-    """Return the end of the marks after word i."""
     while i + 1 < len(words.starts) and words.token_types[i + 1] == MARKS:
         i += 1
     return int(words.ends[i])

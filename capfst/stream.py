@@ -200,7 +200,6 @@ class Stream:
         return [given for old, now in pairs if (given := old or now)]
 
     def _line(self, begin: int) -> str:
-        """Return the text from a word on."""
         return "".join(chain.from_iterable(zip(self._spaces[begin:], [*self._words[begin:], ""], strict=True)))
 
     def _text(self, recased: list[_Given]) -> Hypothesis:

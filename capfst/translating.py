@@ -165,7 +165,6 @@ def _translated(translate: Translate, recaser: Recaser, target: _Target, size: i
 
 
 def _checked(translations: object, n: int) -> list[str]:
-    """Return what `translate` returned for n str."""
     found = translations if isinstance(translations, (list, tuple)) else [translations]
     for each in found:
         if not isinstance(each, str) or found is not translations:
@@ -176,7 +175,6 @@ def _checked(translations: object, n: int) -> list[str]:
 
 
 def _sentences(given: object, pipeline: Pipeline) -> Iterator[_Sentence]:
-    """Yield the sentences of a text."""
     if not isinstance(given, str):
         raise TypeError(f"each text must be a str, not {type(given).__name__}.")
     for line in given.splitlines(keepends=True):
@@ -235,7 +233,6 @@ def _pattern(words: list[str], written: npt.NDArray[np.uint8], are_known: bool) 
 
 
 def _recased(sentences: list[_Sentence], recaser: Recaser) -> list[_Sentence]:
-    """Return the sentences as they are to be translated."""
     chosen = [k for k, sentence in enumerate(sentences) if sentence.pattern is not _Pattern.SENTENCE]
     texts = [sentences[k].text for k in chosen]
     changed = list(sentences)

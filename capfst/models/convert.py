@@ -108,8 +108,6 @@ def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> Non
 
 
 class Mixed(NamedTuple):
-    """The components of a mixture."""
-
     weights: list[float]  # one per model
     context: str | None  # path of the model that the context model is from
 
@@ -214,7 +212,6 @@ def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> C
 
 
 def as_arpa(model: CapFst) -> Arpa:
-    """Return the LM of a model as words and levels."""
     return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs))
 
 

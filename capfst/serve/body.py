@@ -127,7 +127,6 @@ class Body:
 
 
 def recase_block(block: bytes, recase: Recase) -> bytes:
-    """Return a block of whole lines of JSON with their texts recased."""
     n_lines = block.count(b"\n")
     try:
         block.decode()  # other fields are not decoded
@@ -149,7 +148,6 @@ def recase_block(block: bytes, recase: Recase) -> bytes:
 
 
 def _problem(error: Exception) -> str:
-    """Return why a line cannot be recased."""
     if isinstance(error, CapfstError):
         return str(error)
     if isinstance(error, UnicodeDecodeError):
@@ -210,7 +208,6 @@ class JSONLines(Body):
         await send({"type": "http.response.body", "body": b""})
 
     async def _recased(self, end: bytes) -> bytes:
-        """Return what is held, with these bytes after it, recased."""
         self.waiting.discard(self)
         block = bytes(self.held) + end
         self.release()

@@ -54,7 +54,6 @@ class Waiting(dict[Any, None]):
             self.drop_oldest()
 
     def discard(self, guest: Any) -> None:
-        """Note that a guest does not wait any longer, if it did."""
         self.pop(guest, None)
 
     def drop_oldest(self) -> bool:
@@ -238,7 +237,6 @@ class Connection(HttpToolsProtocol):
 
 
 def connection_of(request: Request) -> Connection:
-    """Return the connection of a request."""
     connection: Connection = request.scope["state"]["connection"]
     return connection
 

@@ -42,7 +42,6 @@ def _of(kind: Any, description: str, **limits: Any) -> Any:
 
 
 def _annotation(option: Field[Any]) -> Any:
-    """Return the type of an option in requests, with its description."""
     choices, help = option.metadata["choices"], described(option)
     kind: Any = Literal[choices] if choices else bool if isinstance(option.default, bool) else str
     if option.name == "words":
@@ -52,7 +51,6 @@ def _annotation(option: Field[Any]) -> Any:
 
 
 def _options(request: Any) -> dict[str, Any]:
-    """Return the options of recasing that the request has."""
     given = {name: value for name in NAMES if (value := getattr(request, name)) is not UNSET}
     if isinstance(given.get("words"), list):
         given["words"] = dict.fromkeys(given["words"])

@@ -73,7 +73,6 @@ class Metrics:
         Gauge(name, help, registry=self.registry).set_function(value)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self.requests.labels(route, status).inc()
         self.seconds.labels(route).observe(seconds)
 
@@ -169,7 +168,6 @@ class Service:
         return JSONLines(request, self.budget, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
     async def explain(self, request: Request) -> Response:
-        """Explain why a line is cased as it is."""
         async with self._body(request) as body, self._handled:
             asked = _decode_explain(body)
             requests.check(asked, self.limits)
@@ -177,7 +175,6 @@ class Service:
             return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
-        """Recase a file, the body of the request."""
         asked = requests.from_query(request, FileRequest)
         requests.check(asked, self.limits)
         recaser, upload = self.recaser(asked.model), Upload(asked)
@@ -210,16 +207,13 @@ class Service:
         return text
 
     async def models(self, request: Request) -> Response:
-        """List the models."""
         return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
 
     async def health(self, request: Request) -> Response:
-        """Tell whether the service is stopping."""
         status, code = ("stopping", 503) if self.streams.is_stopping else ("ok", 200)
         return JSONAnswer({"status": status, "version": __version__}, code)
 
     async def measures(self, request: Request) -> Response:
-        """Return counts and times for Prometheus."""
         return Response(generate_latest(self.metrics.registry), media_type=METRICS)
 
     def close(self, seconds: float) -> bool:

@@ -52,7 +52,6 @@ class Upload(FileResponse):
         super().__init__(self._folder / "recased", headers=headers, media_type="application/octet-stream")
 
     def remove(self) -> None:
-        """Remove the folder."""
         shutil.rmtree(self._folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

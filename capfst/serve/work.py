@@ -56,8 +56,6 @@ def _results(recase: Recase, texts: list[str]) -> list[Any]:
 
 
 class _Text(NamedTuple):
-    """A text that waits."""
-
     text: str
     future: asyncio.Future[str]
     is_gone: Callable[[], bool]  # whether its client has gone away
