@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import CALLS, FORMATS, RUNNING, TEXT, RecaseOptions, ServeOptions, TrainOptions, flag_of
+from capfst import options as op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def refuse_excluded(call: str, advice: str = "") -> None:
     context = click.get_current_context()
     for option in _given(context):
         if call in option.excludes:
-            context.fail(f"{option.shown(context)} cannot be used with {CALLS[call]}{advice}.")
+            context.fail(f"{option.shown(context)} cannot be used with {op.CALLS[call]}{advice}.")
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
@@ -178,7 +178,7 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-def options_of(kind: type[RecaseOptions | TrainOptions | ServeOptions], *names: str) -> Decorator:
+def options_of(kind: type[op.RecaseOptions | op.TrainOptions | op.ServeOptions], *names: str) -> Decorator:
     """Make a click option of each field; of those of these names only, if any."""
     return together(*(_click_option(each, kind.GROUP) for each in fields(kind) if not names or each.name in names))
 
@@ -188,7 +188,7 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
     settings: dict[str, Any] = {name: rules[name] for name in ("help", "limited", "requires")}
     settings["group"] = rules["group"] or group
     settings["excludes"] = rules["not_for"] + rules["idle_with"]
-    flag = flag_of(field)
+    flag = op.flag_of(field)
     if rules["kind"] == "pair":
         flag, settings["default"] = f"{flag.replace('--no-', '--')}/{flag}", default
     elif isinstance(default, bool):
@@ -213,10 +213,10 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
 
 _TYPES = {"size": size, "cutoffs": cutoffs, "file": FILE, "files": FILE, "model": model}
 
-jobs_option = options_of(TrainOptions, "jobs")
-errors_option = options_of(TrainOptions, "errors")
-encoding_option = options_of(TrainOptions, "encoding")
-texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encoding", "errors")
+jobs_option = options_of(op.TrainOptions, "jobs")
+errors_option = options_of(op.TrainOptions, "errors")
+encoding_option = options_of(op.TrainOptions, "encoding")
+texts_options = options_of(op.TrainOptions, "field", "column", "delimiter", "encoding", "errors")
 LATTICE = "lattice"
 """The format of word lattices and confusion networks, of whose words only the best ones are recased."""
 
@@ -229,12 +229,12 @@ def formats_option(formats: tuple[str, ...], more: str = "") -> Decorator:
         help="Format of subtitles, a transcript or the like, or the recognizer that wrote the JSON. transcript: JSON"
         f" with the same words in all fields that --field names. json: JSON with independent texts.{more} text: plain"
         " text, whatever it looks like.  [default: by the suffix and the content]",
-        group=TEXT,
+        group=op.TEXT,
     )
 
 
-format_option = formats_option(FORMATS)
-field_option = options_of(TrainOptions, "field")
+format_option = formats_option(op.FORMATS)
+field_option = options_of(op.TrainOptions, "field")
 runner_options = together(
     option(
         "--runner",
@@ -242,17 +242,28 @@ runner_options = together(
         default="local",
         show_default=True,
         help="Run on this machine or on Spark.",
-        group=RUNNING,
+        group=op.RUNNING,
         limited=("spark",),
     ),
     option(
         "--master",
         help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: Spark's"
         " configuration]",
-        group=RUNNING,
+        group=op.RUNNING,
         requires="runner",
     ),
 )
+
+
+def translation_options(source: str, align: str, suffix: str = "", **settings: Any) -> Decorator:
+    """Make the options --source and --align, given what they hold. suffix: of their flags."""
+    settings["group"] = op.TRANSLATIONS
+    needs = "It requires a model that learned from translations (capfst train-bilingual)."
+    pairs = "0-0 1-2 …, source index first. Without it, only words that are the same in both texts are aligned."
+    return together(
+        option(f"--source{suffix}", "source", help=f"{source}. {needs}", **settings),
+        option(f"--align{suffix}", "align", help=f"{align}: {pairs}", requires="source", **settings),
+    )
 
 
 def spark_session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:

@@ -23,7 +23,7 @@ from capfst.cli import options as cli
 from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.streams import note, read_text, write_text
 from capfst.exceptions import OptionError
-from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -87,21 +87,11 @@ if TYPE_CHECKING:
 @cli.encoding_option
 @cli.errors_option
 @cli.options_of(RecaseOptions)
-@cli.option(
-    "--source",
+@cli.translation_options(
+    "Cased source of FILES, which are translations, line by line",
+    "Word alignments, line by line",
     type=cli.FILE,
-    help="Cased source of FILES, which are translations, line by line. It requires a model that learned from"
-    " translations (capfst train-bilingual).",
-    group=TRANSLATIONS,
     excludes=("stream", "running"),
-)
-@cli.option(
-    "--align",
-    type=cli.FILE,
-    help="Word alignments, line by line: 0-0 1-2 …, source index first. Without it, only words that are the same in"
-    " both lines, such as names, are aligned.",
-    group=TRANSLATIONS,
-    requires="source",
 )
 @cli.jobs_option
 @cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
