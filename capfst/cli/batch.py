@@ -33,7 +33,6 @@ from capfst.system.budget import keep_freed_memory
     "--on-error",
     type=click.Choice(["fail", "pass", "drop"]),
     default="fail",
-    show_default=True,
     help="Malformed records: fail the file, copy them unchanged, or drop them.",
 )
 @cli.option("--report", type=cli.FILE, help="JSON file for the counts and the outcome of each file.")

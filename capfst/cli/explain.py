@@ -27,16 +27,8 @@ _LARGEST = 1 << 24  # bytes of text
     excludes=("as_json",),
 )
 @cli.json_option
-@cli.option(
-    "--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list."
-)
-@cli.option(
-    "--line",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Line of the text to explain, with --document.",
-)
+@cli.option("--nbest", type=click.IntRange(1), default=3, help="Number of casings of the line to list.")
+@cli.option("--line", type=click.IntRange(1), default=1, help="Line of the text to explain, with --document.")
 @cli.options_of(RecaseOptions)
 @cli.translation_options("Cased source of TEXT, which is a translation", "Word alignment of TEXT")
 def explain(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, fields
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,7 @@ class Option(click.Option):
         limited: tuple[str, ...] = (), requires: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
+        self.show_default = kwargs.get("default") is not None and not isinstance(kwargs["default"], bool)
         self.group, self.excludes, self.limited, self.requires = group, excludes, limited, requires
         self.calls, self.flag = {self.name, call}, [*self.opts, *self.secondary_opts][-1]
 
@@ -138,21 +140,12 @@ def refuse_excluded(call: str, advice: str = "") -> None:
             context.fail(f"{option.shown(context)} cannot be used with {op.CALLS[call]}{advice}.")
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a click command with grouped options."""
-    return click.command(name, cls=Command, **settings)
-
-
-def option(*declarations: str, **settings: Any) -> Decorator:
-    """Make a click option; `group` is its heading in `--help`."""
-    return click.option(*declarations, cls=Option, **settings)
-
-
+command: Callable[..., Callable[[Callable[..., None]], click.Command]] = partial(click.command, cls=Command)
+option: Callable[..., Decorator] = partial(click.option, cls=Option)
 lm_option = option(
     "--lm",
     type=model,
     default=models.DEFAULT,
-    show_default=True,
     envvar=models.VARIABLE,
     show_envvar=True,
     help="Model: a file written by `capfst train`, the name of a bundled model, or a language of one, such as fr.",
@@ -169,13 +162,7 @@ json_option = option("--json", "as_json", is_flag=True, help="Print JSON instead
 
 def together(*options: Decorator) -> Decorator:
     """Combine options into one decorator, in the order of `--help`."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 def options_of(kind: type[op.RecaseOptions | op.TrainOptions | op.ServeOptions], *names: str) -> Decorator:
@@ -194,11 +181,11 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
     elif isinstance(default, bool):
         settings |= {"flag_value": False, "default": True} if default else {"is_flag": True}
     elif rules["choices"]:
-        settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}
+        settings |= {"type": click.Choice(rules["choices"]), "default": default}
     elif rules["kind"] in ("files", "names"):
         settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper(), "type": _TYPES.get(rules["kind"])}
     elif rules["kind"] == "size" and isinstance(default, int):
-        settings |= {"type": size, "default": f"{default >> 20}M", "show_default": True}
+        settings |= {"type": size, "default": f"{default >> 20}M"}
     else:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None
@@ -207,7 +194,7 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
         if default == ():  # which click would try to convert
             settings["callback"] = lambda context, parameter, value: value or ()
         else:
-            settings |= {"default": default, "show_default": default is not None}
+            settings["default"] = default
     return option(flag, field.name, **settings)
 
 
@@ -240,7 +227,6 @@ runner_options = together(
         "--runner",
         type=click.Choice(["local", "spark"]),
         default="local",
-        show_default=True,
         help="Run on this machine or on Spark.",
         group=op.RUNNING,
         limited=("spark",),

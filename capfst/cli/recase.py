@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     "--look-ahead",
     type=click.IntRange(0),
     default=4,
-    show_default=True,
     help="Number of words that must follow a word of a --stream before it is printed.",
 )
 @cli.option(
