@@ -146,28 +146,24 @@ class LoadedModel:
 
     def has_forms(self, text: bytes) -> bool:
         """Return whether the model has a surface form of each word of the text."""
-        return bool(self.transducer.words(self._read(text)).n_forms.all())
+        return bool(self._words(text)[1].n_forms.all())
 
-    def _read(self, text: bytes) -> npt.NDArray[np.uint8]:
-        return read(np.frombuffer(text, np.uint8), self.pretokenized).buf
+    def _words(self, text: bytes) -> tuple[npt.NDArray[np.uint8], Words]:
+        buf = read(np.frombuffer(text, np.uint8), self.pretokenized).buf
+        return buf, self.transducer.words(buf)
 
     def spaced(self, text: bytes) -> memoryview:
         """Return cased UTF-8 as the LM's words, separated by spaces; lines stay lines."""
-        buf = self._read(text)
-        return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
+        return encode.spaced(*self._words(text), self.pretokenized)
 
     def labels(self, text: bytes, as_learned: bool = False) -> npt.NDArray[np.uint32]:
-        """Return the labels of the words of cased UTF-8, as `labels_of`."""
-        buf = self._read(text)
-        return self.labels_of(buf, self.transducer.words(buf), as_learned)
-
-    def labels_of(self, buf: npt.NDArray[np.uint8], words: Words, as_learned: bool = False) -> npt.NDArray[np.uint32]:
-        """Return the labels of words of cased text, uint32[words + line ends]: that of `<unk>` for words that the model
-        lacks, 0 for line ends.
+        """Return the labels of the words of cased UTF-8, uint32[words + line ends]: that of `<unk>` for words that the
+        model lacks, 0 for line ends.
 
         as_learned: a line begins with the lowercase form of a capitalized word, if the LM prefers that there
         (corpus/first_words.py), in models that restore case alone.
         """
+        buf, words = self._words(text)
         labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown)
         if as_learned and self.model.symbols.language.restored == "case":
             encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, INFO, labels)
