@@ -107,7 +107,7 @@ class Pipeline:
     @cached
     def writer(self) -> Pipeline:
         """The pipeline that writes all of a text to be repaired, as if it had no case."""
-        marks = PUNCTUATION[1] if self.loaded.restores_marks else None
+        marks = PUNCTUATION[1] if "punctuation" in self.loaded.model.parts else None
         changed = replace(self.options, repair=False, sentence_case=True, input_case="ignore", restore=marks)
         return Pipeline(self.loaded, changed)
 

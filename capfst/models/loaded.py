@@ -115,11 +115,6 @@ class LoadedModel:
         """The value of the case of the input as evidence; None if the model has not learned it."""
         return Noise.of(self.model)
 
-    @property
-    def restores_marks(self) -> bool:
-        """Whether the model has learned punctuation."""
-        return "punctuation" in self.model.parts
-
     @cached
     def punctuator(self) -> Punctuator:
         """What inserts marks. ModelError if the model has not learned it, or it cannot be used."""

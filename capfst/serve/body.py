@@ -95,7 +95,7 @@ class Body:
         size, more = int(said) if said.isdecimal() else 0, True
         if size <= most:
             size = 0
-            if not connection_of(self.request).has_body:
+            if connection_of(self.request).cycle.more_body:
                 self.waiting.add(self)
         try:
             while more and size <= most:
@@ -109,7 +109,7 @@ class Body:
                 if piece and size <= most:
                     yield piece
         finally:
-            self.waiting.discard(self)
+            self.waiting.pop(self, None)
         if size > most:
             raise RefusedError(
                 413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines."
@@ -208,7 +208,7 @@ class JSONLines(Body):
         await send({"type": "http.response.body", "body": b""})
 
     async def _recased(self, end: bytes) -> bytes:
-        self.waiting.discard(self)
+        self.waiting.pop(self, None)
         block = bytes(self.held) + end
         self.release()
         return await self._in_thread(partial(recase_block, block, self._recase))
@@ -229,5 +229,5 @@ class JSONLines(Body):
         except RefusedError as error:
             yield error_bytes(error.status, str(error)) + b"\n"
         finally:
-            self.waiting.discard(self)
+            self.waiting.pop(self, None)
             self.release()

@@ -53,9 +53,6 @@ class Waiting(dict[Any, None]):
         if len(self) > self._most:
             self.drop_oldest()
 
-    def discard(self, guest: Any) -> None:
-        self.pop(guest, None)
-
     def drop_oldest(self) -> bool:
         """Let the guest give way that has waited longest. Return whether there was one."""
         guest = next(iter(self), None)
@@ -97,7 +94,7 @@ class Connection(HttpToolsProtocol):
             self.idle.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.idle.discard(self)
+        self.idle.pop(self, None)
         self._disconnect()
         super().connection_lost(error)
 
@@ -121,11 +118,6 @@ class Connection(HttpToolsProtocol):
     def is_gone(self) -> bool:
         """Whether nobody waits for an answer. Any thread may ask."""
         return self.transport.is_closing()
-
-    @property
-    def has_body(self) -> bool:
-        """Whether the last request has arrived as a whole."""
-        return not self.cycle.more_body
 
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
@@ -167,7 +159,7 @@ class Connection(HttpToolsProtocol):
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
         self._enter("body")
-        self.idle.discard(self)
+        self.idle.pop(self, None)
 
     def on_body(self, body: bytes) -> None:
         self._textless = 0
