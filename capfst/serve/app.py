@@ -92,9 +92,7 @@ class Senders:
     headers. `Host` is the name in the address: if it is not a name of this machine, the name of a page has been made to
     lead here (DNS rebinding), so that the page could read answers. `Origin`, or `Sec-Fetch-Site`, is where it is from.
 
-    Args:
-        is_local: whether the service listens on an address that only this machine has: then it has only local names.
-    """
+    is_local: whether the service listens on an address that only this machine has: then it has only local names."""
 
     def __init__(self, options: ServeOptions, is_local: bool) -> None:
         self._is_any, self._is_local = "*" in options.cors, is_local

@@ -32,11 +32,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Budget:
-    """Bytes that all text of clients may have together.
-
-    Args:
-        waiting: those that wait for more text, and give theirs back to make way.
-    """
+    """Bytes that all text of clients may have together. Those `waiting` for more text give theirs back to make way."""
 
     def __init__(self, most: int, *waiting: Waiting) -> None:
         self.left, self._waiting = most, waiting
@@ -50,14 +46,9 @@ class Budget:
 
 
 class Body:
-    """The body of a request that is arriving. What is held of it counts against the budget.
+    """The body of a request, which waits for its client. What is held of it counts against the budget."""
 
-    Args:
-        waiting: where it waits for its client.
-    """
-
-    crowded = "too many requests are arriving. Send it at once, or later."
-    """Why it gives way."""
+    crowded = "too many requests are arriving. Send it at once, or later."  # why it gives way
 
     def __init__(self, request: Request, budget: Budget, waiting: Waiting) -> None:
         self.request, self.waiting, self.held = request, waiting, bytearray()
@@ -184,11 +175,7 @@ class Streams:
 class JSONLines(Body):
     """The answer to a stream, which begins before the stream ends. It holds the rest of a line that is arriving.
 
-    (A StreamingResponse of Starlette would take pieces of the body for itself.)
-
-    Args:
-        in_thread: makes a call in a thread; RefusedError if it takes too long.
-    """
+    (A StreamingResponse of Starlette would take pieces of the body for itself.)"""
 
     crowded = "too many streams. Send the other lines again."
 

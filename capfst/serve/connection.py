@@ -64,16 +64,10 @@ class Waiting(dict[Any, None]):
 
 
 class Connection(HttpToolsProtocol):
-    """A connection.
+    """A connection, which is `idle` while it waits for a request. on_close: is called with the reason for which the
+    service closes it."""
 
-    Args:
-        limits: of time, and of the number of connections.
-        idle: where connections wait for requests.
-        on_close: is called with the reason for which the service closes a connection.
-    """
-
-    status = 499
-    """Of a request that the application has not answered: as nginx has it, the client is gone."""
+    status = 499  # of a request that is not answered: as nginx has it, the client is gone
 
     def __init__(
         self, *uvicorns: Any, limits: ServeOptions, idle: Waiting, on_close: Callable[[str], object], **named: Any

@@ -36,11 +36,7 @@ class _Options(BatchOptions):
 
 
 class Upload(FileResponse):
-    """The file in the body of a request, in a folder that is removed when the answer is sent, or cannot be.
-
-    Args:
-        asked: the request.
-    """
+    """The file in the body of a request, in a folder that is removed when the answer is sent, or cannot be."""
 
     def __init__(self, asked: Any) -> None:
         self._asked, suffix = asked, suffix_of(asked.name)

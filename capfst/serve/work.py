@@ -62,13 +62,8 @@ class _Text(NamedTuple):
 
 
 class Batches:
-    """Recases texts in threads, together with others that have the same key.
-
-    Args:
-        pool: the threads.
-        on_batch: is called with the number of texts of each call.
-        seconds: that a call may take.
-    """
+    """Recases texts in the threads of a pool, together with others that have the same key; a call may take `seconds`.
+    on_batch: is called with the number of texts of each call."""
 
     def __init__(self, pool: Executor, on_batch: Callable[[int], object], seconds: float = math.inf) -> None:
         self._pool, self._on_batch, self._seconds = pool, on_batch, seconds
