@@ -1,27 +1,44 @@
-"""The body of a request, whose size is limited, as is that of all text that is in memory at once: as a whole, or as a
-stream of JSON lines.
+"""The body of a request, whose size is limited, as is that of all text that is in memory at once: as a whole, as a
+stream of JSON lines, or as a file.
 
 A body that stalls gives way to others: to one more than may arrive at once, and to text for which memory is needed.
 
 A line of a stream is a string, or an object whose `text` is recased and whose other values stay, byte by byte. Each is
 on its own; one that is not valid has an error in its place. Only the lines that have arrived and are not recased yet
 are in memory: the next ones are read when the client has taken the answers to these.
+
+The suffix of a file's name decides how it is read, and the name nothing else: the file is written to a temporary folder
+of its own, and so is the answer, so that neither is in memory.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
+from capfst.context.channel import Style
 from capfst.exceptions import CapfstError
+from capfst.io.compression import COMPRESSIONS
+from capfst.io.files import suffix_of
+from capfst.io.formats import JSONS, SUFFIXES, format_of
+from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
+from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError, error_bytes
 from capfst.serve.connection import Waiting, connection_of
+from capfst.system.stopping import check
+from capfst.text.markup import SUFFIXES as MARKUPS
 
 Recase = Callable[[list[str]], list[str]]
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
@@ -29,6 +46,10 @@ InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 _decoder = msgspec.json.Decoder(str | dict[str, msgspec.Raw])
 _decode_text = msgspec.json.Decoder(str).decode
 _encoder = msgspec.json.Encoder()
+
+FORMATS = (".txt", ".csv", ".tsv", *JSONS, *SUFFIXES, *MARKUPS)
+"""The suffixes of files."""
+_COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
 
 
 class Budget:
@@ -218,3 +239,53 @@ class JSONLines(Body):
         finally:
             self.waiting.pop(self, None)
             self.release()
+
+
+class _Options(BatchOptions):
+    remedy = TextOptions.remedy  # a request has no option for malformed records
+
+
+class Upload(FileResponse):
+    """The file in the body of a request, in a folder that is removed when the answer is sent, or cannot be."""
+
+    def __init__(self, asked: Any) -> None:
+        self._asked, suffix = asked, suffix_of(asked.name)
+        if suffix not in FORMATS:
+            raise RefusedError(415, f"{asked.name!r}: the format is not supported. Send one of {', '.join(FORMATS)}.")
+        self._folder = Path(mkdtemp(prefix="capfst-"))
+        self.given = self._folder / f"given{suffix}"
+        headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(asked.name, safe='')}"}
+        super().__init__(self._folder / "recased", headers=headers, media_type="application/octet-stream")
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.remove()
+
+    def recase(self, recaser: Recaser) -> None:
+        """Recase the file; RefusedError, with the name that the client gave, if it cannot be read."""
+        asked = self._asked
+        with self.given.open("rb") as begin:
+            if begin.read(16).startswith(_COMPRESSED):
+                raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
+        pipeline = recaser.pipeline_with(asked.options(), "recase")
+        document = "" if pipeline.options.document else None
+        casing = {name: getattr(pipeline.options, name) for name in ("markup", "remarks")}
+        selected: Any = dict.fromkeys(() if asked.field is msgspec.UNSET else ("field", "column"), (asked.field,))
+        options = _Options(**selected, document=document, **casing)
+
+        def recased(text: bytes, *others: Any, head: bytes | None = None) -> tuple[memoryview, RecaseCounts]:
+            style = pipeline.style_after(head) if head else None if head is None else Style()
+            return pipeline.recase_utf8(text, style), RecaseCounts()
+
+        try:
+            format = format_of(self.given, options)
+            with Path(self.path).open("wb") as file, format.writing(file) as write:
+                for piece in format.pieces(lambda data: check()):
+                    write(format.recased(piece, recased)[0])
+        except CapfstError as error:
+            raise RefusedError(400, str(error).replace(str(self.given), asked.name)) from error

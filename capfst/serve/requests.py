@@ -18,7 +18,7 @@ from starlette.requests import Request
 from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
-from capfst.serve.uploads import FORMATS
+from capfst.serve.body import FORMATS
 from capfst.version import __version__
 
 MAX_NBEST = 100

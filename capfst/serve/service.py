@@ -23,10 +23,9 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
-from capfst.serve.body import Body, Budget, JSONLines, Streams
+from capfst.serve.body import Body, Budget, JSONLines, Streams, Upload
 from capfst.serve.connection import Waiting, connection_of
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
-from capfst.serve.uploads import Upload
 from capfst.serve.work import Batches, in_time
 from capfst.system.stopping import check, stop_all
 from capfst.text.language import NAME as UNICODE
