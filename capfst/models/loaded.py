@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from capfst.bilingual.evidence import Evidence
     from capfst.punctuation.marks import Punctuator
 
-_SETS_OF_OPTIONS = 8  # of which parts are kept
+SETS_OF_OPTIONS = 8
+"""Whose parts and pipelines are kept."""
 
 
 class LoadedModel:
@@ -49,9 +50,9 @@ class LoadedModel:
         self.model = model
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
-        self.user_words = lru_cache(_SETS_OF_OPTIONS)(lambda words: UserWords(words, self.transducer))
+        self.user_words = lru_cache(SETS_OF_OPTIONS)(lambda words: UserWords(words, self.transducer))
         """User words, by the option `words`."""
-        self.boundaries, self.engine = lru_cache(_SETS_OF_OPTIONS)(self._boundaries), lru_cache(self._engine)
+        self.boundaries, self.engine = lru_cache(SETS_OF_OPTIONS)(self._boundaries), lru_cache(self._engine)
 
     def _boundaries(self, abbreviations: tuple[Path, ...], language: str | None, uses_context: bool) -> Boundaries:
         """Return the sentence boundaries, given files with the user's own abbreviations, and those of one of the
