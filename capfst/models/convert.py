@@ -125,18 +125,14 @@ def mix_models(
         OptionError: the weights are not as required.
     """
     models = [bundled.open(lm) for lm in lms]
-    tokenizers = {model.signature.tokenizer for model in models}
-    if len(tokenizers) > 1:
-        raise ModelError(
-            f"the models have different tokenizers ({', '.join(sorted(tokenizers))}). "
-            "Only models with the same tokenizer can be mixed."
-        )
-    if len({model.signature.lowercasing for model in models}) > 1:
-        each = ", ".join(sorted({model.signature.lowercasing for model in models}))
-        raise ModelError(
-            f"the models are for different languages ({each}). "
-            "Only models with the same `language`, `restore` and `grammar` can be mixed."
-        )
+    for name, differ, same in (
+        ("tokenizer", "have different tokenizers", "tokenizer"),
+        ("lowercasing", "are for different languages", "`language`, `restore` and `grammar`"),
+    ):
+        values = sorted({getattr(model.signature, name) for model in models})
+        if len(values) > 1:
+            found = ", ".join(values)
+            raise ModelError(f"the models {differ} ({found}). Only models with the same {same} can be mixed.")
     language = models[0].symbols.language
     if weights is None:
         weights = tune(_token_costs(models, tune_on)).tolist()
