@@ -4,7 +4,6 @@ In: requests of Starlette. Out: its answers; or a RefusedError, which app.py tur
 """
 
 import asyncio
-import math
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -52,20 +51,13 @@ class Metrics:
     """Counts and times of a service, as Prometheus reads them at `/metrics`."""
 
     def __init__(self) -> None:
-        registry = self.registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        self.requests = Counter(
-            "capfst_requests", "Requests, by route and status.", ["route", "status"], registry=registry
-        )
-        self.seconds = Histogram(
-            "capfst_request_seconds", "Time to answer a request.", ["route"], buckets=_SECONDS, registry=registry
-        )
-        self.batch = Histogram(
-            "capfst_batch_texts", "Texts that were recased by one call.", buckets=_TEXTS, registry=registry
-        )
-        self.closed = Counter(
-            "capfst_connections_closed", "Connections that were closed, by reason.", ["reason"], registry=registry
-        )
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        counter, histogram = partial(Counter, registry=self.registry), partial(Histogram, registry=self.registry)
+        self.requests = counter("capfst_requests", "Requests, by route and status.", ["route", "status"])
+        self.seconds = histogram("capfst_request_seconds", "Time to answer a request.", ["route"], buckets=_SECONDS)
+        self.batch = histogram("capfst_batch_texts", "Texts that were recased by one call.", buckets=_TEXTS)
+        self.closed = counter("capfst_connections_closed", "Connections that were closed, by reason.", ["reason"])
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
         """Add a measure that is read when it is asked for."""
@@ -250,11 +242,7 @@ def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -
     result: dict[str, Any] = {}
     if asked.confidence:
         text, changes = recaser.confidence(line, **options)
-        words = [
-            change._asdict() | {"log_odds": change.log_odds if change.log_odds < math.inf else None}
-            for change in changes
-        ]
-        result = {"text": text, "words": words}
+        result = {"text": text, "words": [change._asdict() for change in changes]}  # infinite log-odds become null
     if asked.nbest is not UNSET:
         casings = recaser.nbest(line, asked.nbest, **options)
         result.setdefault("text", casings[0].text)
