@@ -26,7 +26,7 @@ from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, POSITIVE, REASONS, TOO_
 from capfst.lm.arpa_read import read_arpa
 from capfst.lm.arpa_write import _lines, _put_number, write_arpa
 from capfst.lm.query import token_costs
-from capfst.models.convert import export_arpa, import_arpa
+from capfst.models.convert import export_arpa, import_model
 
 KENLM = """\\data\\
 ngram 1=5
@@ -245,9 +245,9 @@ def test_invalid_files(text: str, line: int, message: str) -> None:
 def test_extreme_models(tmp_path: Path, old: str, new: str) -> None:
     """Models with probabilities of 0 and long lines are compiled, opened and exported."""
     (tmp_path / "a.arpa").write_text(edit(old, new))
-    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    import_model(tmp_path / "a.arpa", tmp_path / "a.fst")
     export_arpa(tmp_path / "a.fst", tmp_path / "b.arpa")
-    import_arpa(tmp_path / "b.arpa", tmp_path / "b.fst")
+    import_model(tmp_path / "b.arpa", tmp_path / "b.fst")
     first, second = CapFst.open(tmp_path / "a.fst"), CapFst.open(tmp_path / "b.fst")
     assert list(first.symbols) == list(second.symbols)
     assert not np.isnan(first.arcs["weight"]).any()
@@ -257,7 +257,7 @@ def test_extreme_models(tmp_path: Path, old: str, new: str) -> None:
 def test_odd_words(tmp_path: Path, word: str) -> None:
     text = re.sub(r"\bB\b", lambda match: word, KENLM)
     (tmp_path / "a.arpa").write_text(text)
-    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    import_model(tmp_path / "a.arpa", tmp_path / "a.fst")
     assert word in list(CapFst.open(tmp_path / "a.fst").symbols)
 
 
