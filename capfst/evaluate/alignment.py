@@ -11,21 +11,19 @@ for a bounded number of edits.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, tee
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate import compare
-from capfst.evaluate.compare import STRETCH, count_stretch
+from capfst.evaluate.compare import FOLD, NAMES, REMEMBERED, LineCounts, batches, count
 from capfst.evaluate.edit_distance import code_points, column_of, least_cost
 from capfst.exceptions import CorpusError, quantity
 from capfst.kernels import allocating
-from capfst.kernels.types import I64Array, I64Matrix, U8Array, U32Array
-from capfst.text.unicode import DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_UPPER
+from capfst.kernels.types import I64Matrix, U32Array
+from capfst.text.unicode import DOT_ABOVE, DOTTED_CAPITAL_I
 
 MOST_WORDS = 1 << 18  # per line: a day of speech
-_REMEMBERED = 1 << 20  # words whose lowercase is cached
 
 
 def compare_aligned(
@@ -33,8 +31,8 @@ def compare_aligned(
     hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
-    names: tuple[str, str] = compare.NAMES,
-) -> Iterator[compare.LineCounts]:
+    names: tuple[str, str] = NAMES,
+) -> Iterator[LineCounts]:
     """Yield the counts of all lines, as `compare.compare` does, for lines whose words may differ.
 
     `skip_first` leaves out the first word of each line in both texts.
@@ -43,67 +41,38 @@ def compare_aligned(
         CorpusError: a line has more than 262,144 words or is not UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    whole: list[compare.LineCounts] = []
-
-    def in_common() -> Iterator[tuple[str, str]]:
-        """Yield each line's words in common, in both casings; append the counts of the whole line to `whole`."""
-        for number, lines in enumerate(chain.from_iterable(compare.batches(references, hypotheses, names)), 1):
-            ref, hyp = (_without_first(line.split()) if skip_first else line.split() for line in lines)
-            for words, name in zip((ref, hyp), names, strict=True):
-                if len(words) > MOST_WORDS:
-                    raise CorpusError(
-                        f"{name}, line {number}: {quantity(len(words), 'word')}, but at most {MOST_WORDS:,} can be"
-                        " aligned. Put each sentence, or each speaker's turn, on its own line."
-                    )
-            pairs = align(ref, hyp)
-            whole.append(_count_whole(ref, hyp, pairs))
-            yield " ".join([ref[i] for i in pairs[:, 0]]), " ".join([hyp[j] for j in pairs[:, 1]])
-
-    refs, hyps = tee(in_common())
-    for counts in compare.compare((ref for ref, _ in refs), (hyp for _, hyp in hyps), in_vocabulary=in_vocabulary):
-        counts[:, compare.CAPITALS :] = np.stack(whole)[:, compare.CAPITALS :]
-        whole.clear()
-        yield counts
+    is_known = in_vocabulary and lru_cache(REMEMBERED)(in_vocabulary)
+    for first, *texts in batches(references, hypotheses, names):
+        ref, hyp = (text.without_first() if skip_first else text for text in texts)
+        for text, name in zip((ref, hyp), names, strict=True):
+            longest = int(text.sizes().argmax())
+            if text.sizes()[longest] > MOST_WORDS:
+                raise CorpusError(
+                    f"{name}, line {first + longest}: {quantity(int(text.sizes()[longest]), 'word')}, but at most"
+                    f" {MOST_WORDS:,} can be aligned. Put each sentence, or each speaker's turn, on its own line."
+                )
+        hashes = np.concatenate([ref.tokens["folded"], hyp.tokens["folded"]])
+        numbers = np.unique(hashes, return_inverse=True)[1].astype(np.uint32)
+        of_ref, of_hyp = numbers[: len(ref.tokens)], numbers[len(ref.tokens) :]
+        ends = np.cumsum([ref.sizes(), hyp.sizes()], axis=1).T
+        begins = np.zeros(2, np.int64)
+        pairs = [align_numbers(of_ref[b[0] : e[0]], of_hyp[b[1] : e[1]]) + b for b, e in pairwise([begins, *ends])]
+        yield count(ref, hyp, *np.concatenate(pairs).T, is_known)
 
 
 def align(reference: Sequence[str], hypothesis: Sequence[str]) -> npt.NDArray[np.int64]:
     """Return the positions in both texts of their n words in common, regardless of case: int64[n, 2]."""
-    numbers: dict[str, int] = {}
+    numbers: dict[bytes, int] = {}
     ref, hyp = (
-        np.fromiter((numbers.setdefault(_folded(word), len(numbers)) for word in words), np.uint32, len(words))
+        np.array([numbers.setdefault(_folded(word), len(numbers)) for word in words], np.uint32)
         for words in (reference, hypothesis)
     )
     return align_numbers(ref, hyp)
 
 
-def _without_first(words: list[str]) -> list[str]:
-    """Return the words without the first one that has a letter."""
-    for i, word in enumerate(words):
-        if compare.has_letter(word):
-            return words[:i] + words[i + 1 :]
-    return words
-
-
-@lru_cache(_REMEMBERED)
-def _folded(word: str) -> str:
-    """Return the word in lower case, folded as `compare` folds characters."""
-    codes = code_points(word.replace(chr(DOTTED_CAPITAL_I), f"i{chr(DOT_ABOVE)}"))
-    return compare.FOLD[codes].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
-def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -> compare.LineCounts:
-    """Return the counts of a line's words and capitals, and of their edits: int64[COLUMNS]."""
-    row = np.zeros(compare.COLUMNS, np.int64)
-    # In each gap before, between and after the words in common, as many words as possible are substitutions.
-    bounds = np.concatenate([[[-1, -1]], pairs, [[len(ref), len(hyp)]]])
-    substitutions = (np.diff(bounds, axis=0) - 1).min(axis=1).sum()
-    row[compare.WORDS] = len(ref)
-    row[compare.WORD_DELETIONS] = len(ref) - len(pairs) - substitutions
-    row[compare.WORD_INSERTIONS] = len(hyp) - len(pairs) - substitutions
-    row[compare.WORD_SUBSTITUTIONS] = substitutions
-    stops = np.stack([np.cumsum([0, *map(len, words)])[bounds[1:, k]] for k, words in enumerate((ref, hyp))])
-    count_capitals(code_points("".join(ref)), code_points("".join(hyp)), stops, INFO, row)
-    return row
+def _folded(word: str) -> bytes:
+    """Return the word in lower case, as `compare` does."""
+    return FOLD[code_points(word.replace(chr(DOTTED_CAPITAL_I), f"i{chr(DOT_ABOVE)}"))].tobytes()
 
 
 @allocating
@@ -152,31 +121,3 @@ def align_numbers(ref: U32Array, hyp: U32Array) -> I64Matrix:
             pairs[n_pairs, 0], pairs[n_pairs, 1] = i, partners[i]
             n_pairs += 1
     return pairs
-
-
-@allocating
-def count_capitals(ref: U32Array, hyp: U32Array, stops: I64Matrix, info: U8Array, row: I64Array) -> None:
-    """Add a line's capitals, and their edits, to its row of counts.
-
-    ref, hyp: uint32[·], the code points of the words. stops: int64[2, ·], positions in both texts up to which they are
-    aligned with each other; the last column is their ends. Capitals are cut into stretches, as in `compare`.
-    """
-    ref_upper = np.empty(STRETCH, np.uint32)
-    hyp_upper = np.empty(STRETCH, np.uint32)
-    i = j = n = m = 0
-    for stop in range(stops.shape[1]):
-        while i < stops[0, stop] or j < stops[1, stop]:
-            if i < stops[0, stop]:
-                if info[ref[i]] & IS_UPPER:
-                    ref_upper[n] = ref[i]
-                    n += 1
-                i += 1
-            if j < stops[1, stop]:
-                if info[hyp[j]] & IS_UPPER:
-                    hyp_upper[m] = hyp[j]
-                    m += 1
-                j += 1
-            if max(n, m) == STRETCH:
-                count_stretch(ref_upper, n, hyp_upper, m, row)
-                n = m = 0
-    count_stretch(ref_upper, n, hyp_upper, m, row)

@@ -14,7 +14,7 @@ from support.scoring import score
 from capfst.evaluate import alignment
 from capfst.evaluate.alignment import align
 from capfst.evaluate.bootstrap import compare_hypotheses
-from capfst.evaluate.compare import STRETCH
+from capfst.evaluate.edit_distance import STRETCH
 from capfst.evaluate.score import MEASURES, Scores, score_files
 from capfst.exceptions import CorpusError
 
