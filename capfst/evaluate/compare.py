@@ -1,17 +1,19 @@
 """Compare two texts line by line: count tokens and errors.
 
-In: the lines of a reference and of a hypothesis, equal up to case. Out: int64[lines, COLUMNS], a row of counts per
-line. The measures of `score` need only their sums: the rows of blocks and files can be added up, and `bootstrap` can
-resample them.
+In: the lines of a reference and of a hypothesis. Out: int64[lines, COLUMNS], a row of counts per line. The measures of
+`score` need only their sums: the rows of blocks and files can be added up, and `bootstrap` can resample them.
 
-Tokens are separated by whitespace, as in the published figures, of any kind and length. Lines are read in batches
-(`batches`); `count` counts pairs of their tokens: here each token and its counterpart, in `alignment` the words in
-common.
+Tokens are separated by whitespace, as in the published figures, of any kind and length. Lines that are equal up to case
+have the same tokens. If words may differ, as in the output of a recognizer or a translator, the words of each line are
+aligned, regardless of case, with the fewest edits and, among such alignments, the most words in common. These edits are
+those of the word error rate (WER); tokens are counted only among the words in common. Capitals are counted in whole
+lines, so the capitals of a wrong word also count as errors. Memory is linear in the length of a line; so is time for a
+bounded number of edits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -20,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import shape_with
-from capfst.evaluate.edit_distance import Capitals, code_points, count_edits
-from capfst.exceptions import CorpusError
+from capfst.evaluate.edit_distance import Capitals, align, code_points, count_edits
+from capfst.exceptions import CorpusError, quantity
 from capfst.kernels import kernel
 from capfst.kernels.types import Array, I64Array, U8Array, U32Array, i64, u64
 from capfst.system.hashing import hash_pair
@@ -32,7 +34,7 @@ SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 # The columns of the counts. Tokens of the reference: TOKENS + shape, all of a shape; CORRECT + shape, those that are
 # identical in the hypothesis; UNKNOWN, UNKNOWN_CORRECT, the same for tokens out of the vocabulary. PROPOSED: tokens of
 # the hypothesis with an upper-case letter. CAPITALS: upper-case characters of the reference, followed by the edits that
-# turn them into the hypothesis's. WORDS: the same for words, of which only `alignment` finds edits.
+# turn them into the hypothesis's. WORDS: the same for words, which have edits only if they are aligned.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
 CAPITALS, DELETIONS, INSERTIONS, SUBSTITUTIONS = 13, 14, 15, 16
 WORDS, WORD_DELETIONS, WORD_INSERTIONS, WORD_SUBSTITUTIONS = 17, 18, 19, 20
@@ -46,7 +48,8 @@ LineCounts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
 
 BATCH = 1 << 18  # characters that are compared at once
-REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
+MOST_WORDS = 1 << 18  # of a line that are aligned: a day of speech
+_REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
 _MISSING: Any = object()  # the counterpart of a line after the end of the shorter text
 
 # A final sigma folds to sigma, because some Greek text is lowercased without regard to the ends of words.
@@ -97,12 +100,8 @@ class Text(NamedTuple):
         return np.bincount(self.tokens["line"], minlength=len(self.lines))
 
 
-class Batch(NamedTuple):
-    """Successive lines of both texts."""
-
-    first: int  # the number of the first line
-    reference: Text
-    hypothesis: Text
+Batch: TypeAlias = tuple[int, Text, Text]
+"""The number of the first line, and successive lines of the reference and of the hypothesis."""
 
 
 def compare(
@@ -110,41 +109,44 @@ def compare(
     hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    aligns: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> Iterator[LineCounts]:
     """Yield the counts of all lines, in blocks of successive lines.
 
     Args:
         references: lines with or without their line ends; bytes are UTF-8.
-        hypotheses: the same lines in another casing.
-        skip_first: leave each line's first token with a letter out of all counts.
+        hypotheses: the same lines in another casing; or, with `aligns`, with other words.
+        skip_first: leave each line's first token with a letter out of all counts, in both texts.
         in_vocabulary: return whether a token of the reference is known; without it, no token is counted as unknown.
+        aligns: align the words.
         names: names of the two texts in error messages.
 
     Raises:
-        CorpusError: two lines differ in more than case, a line is not UTF-8, or one text has more lines.
+        CorpusError: two lines differ in more than case; with `aligns`, a line has more than 262,144 words; a line is
+            not UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    is_known = in_vocabulary and lru_cache(REMEMBERED)(in_vocabulary)
-    for _, *texts in same_words(references, hypotheses, names):
+    is_known = in_vocabulary and lru_cache(_REMEMBERED)(in_vocabulary)
+    for first, *texts in (batches if aligns else same_words)(references, hypotheses, names):
         ref, hyp = (text.without_first() if skip_first else text for text in texts)
-        index = np.arange(len(ref.tokens))
-        yield count(ref, hyp, index, index, is_known)
+        pairs = _in_common(ref, hyp, first, names) if aligns else (np.arange(len(ref.tokens)),) * 2
+        yield count(ref, hyp, *pairs, is_known)
 
 
 def same_words(
     references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[Batch]:
     """Yield the batches of two texts that are equal up to case; raises as `compare` does."""
-    for batch in batches(references, hypotheses, names):
-        if (line := _first_difference(*batch[1:])) >= 0:
-            number, ref, hyp = _first_words(*batch[1:], line)
+    for first, ref, hyp in batches(references, hypotheses, names):
+        if (line := _first_difference(ref, hyp)) >= 0:
+            number, word, other = _first_words(ref, hyp, line)
             raise CorpusError(
-                f"{names[1]}, line {batch.first + line}: differs from {names[0]} in more than case: word {number} is"
-                f" {ref[:40]!r} in the reference and {hyp[:40]!r} in the hypothesis. Recase the reference's own text,"
-                " or use `score` with `align=True`, which allows different words."
+                f"{names[1]}, line {first + line}: differs from {names[0]} in more than case: word {number} is"
+                f" {word[:40]!r} in the reference and {other[:40]!r} in the hypothesis. Recase the text of the"
+                " reference, or use `score` with `align=True`, which allows different words."
             )
-        yield batch
+        yield first, ref, hyp
 
 
 def batches(
@@ -171,12 +173,10 @@ def batches(
         lines.append((ref, hyp))
         size += len(ref)
         if size >= BATCH:
-            yield Batch(first, *map(read, zip(*lines, strict=True)))
+            yield _batch(first, lines)
             lines, size, first = [], 0, number + 1
-    if lines:
-        yield Batch(
-            first, *map(read, zip(*lines, strict=True))
-        )  # an error in an earlier line locates a lost line more precisely
+    if lines:  # an error in an earlier line locates a lost line more precisely
+        yield _batch(first, lines)
     if error:
         raise CorpusError(error)
 
@@ -192,6 +192,11 @@ def _text(line: object, name: str, number: int) -> str:
         raise CorpusError(
             f"{name}, line {number}: not UTF-8 at byte {error.start} ({error.reason}). Convert the text to UTF-8."
         ) from error
+
+
+def _batch(first: int, lines: list[tuple[str, str]]) -> Batch:
+    ref, hyp = zip(*lines, strict=True)
+    return first, read(ref), read(hyp)
 
 
 def read(lines: tuple[str, ...]) -> Text:
@@ -251,12 +256,39 @@ def _first_difference(ref: Text, hyp: Text) -> int:
 
 
 def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
-    """Return the number of the first word in which a line's texts differ in more than case, and the word in both."""
+    """Return the number of the first word in which both texts of a line differ in more than case, and it in both."""
     one, other = (text._replace(tokens=text.tokens[text.tokens["line"] == line]) for text in (ref, hyp))
     n = min(len(one.tokens), len(other.tokens))
     differ = (one.tokens[folded][:n] != other.tokens[folded][:n] for folded in ("folded", "turkish"))
     k = max(int(np.argmax(np.append(each, True))) for each in differ)
-    return k + 1, *(text.word(k) if k < len(text.tokens) else "" for text in (one, other))
+    word, counterpart = (text.word(k) if k < len(text.tokens) else "" for text in (one, other))
+    return k + 1, word, counterpart
+
+
+def words_in_common(reference: Sequence[str], hypothesis: Sequence[str]) -> Indices:
+    """Return the positions in both texts of their n words in common, regardless of case: int64[n, 2]. Words have no
+    white space."""
+    ref, hyp = (read((" ".join(words),)) for words in (reference, hypothesis))
+    return np.stack(_in_common(ref, hyp, 1, NAMES), 1)
+
+
+def _in_common(ref: Text, hyp: Text, first: int, names: tuple[str, str]) -> tuple[Indices, Indices]:
+    """Return the indices in both texts of the words in common of each line."""
+    sizes = np.stack([ref.sizes(), hyp.sizes()])
+    for text, line in np.argwhere(sizes > MOST_WORDS)[:1].tolist():
+        raise CorpusError(
+            f"{names[text]}, line {first + line}: {quantity(int(sizes[text, line]), 'word')}, but at most"
+            f" {MOST_WORDS:,} can be aligned. Put each sentence, or each speaker's turn, on its own line."
+        )
+    hashes = np.concatenate([ref.tokens["folded"], hyp.tokens["folded"]])
+    numbers = np.unique(hashes, return_inverse=True)[1].astype(np.uint32)
+    of_ref, of_hyp = numbers[: len(ref.tokens)], numbers[len(ref.tokens) :]
+    ends = np.cumsum(sizes, axis=1).T.copy()
+    partners = np.empty(len(ref.tokens), np.int64)
+    for line, begins in enumerate(ends - sizes.T):
+        align(of_ref, of_hyp, begins, ends[line], partners)
+    paired = np.flatnonzero(partners >= 0)
+    return paired, partners[paired]
 
 
 def count(
@@ -286,7 +318,7 @@ def count(
     edits = np.stack([unpaired[0] - substitutions, unpaired[1] - substitutions, substitutions], 1)
     counts[:, WORDS], counts[:, WORD_DELETIONS:] = ref.sizes(), np.add.reduceat(edits, first_segments)
     of_capitals = np.zeros((n, WORDS - CAPITALS), np.int64)
-    count_edits(*capitals, of_capitals)
+    count_edits(capitals[0], capitals[1], of_capitals)
     counts[:, CAPITALS:WORDS] = of_capitals
     return counts
 

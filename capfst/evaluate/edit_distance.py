@@ -1,8 +1,8 @@
 """Edit distance: the fewest deletions, insertions and substitutions that turn one sequence of numbers into another.
 
-In: the upper-case characters of a reference and of a hypothesis, whose words may differ, or the numbers of their words
-(`alignment`). Out: the edits. The capitalization error rate of Beaufays & Strope (2013), §5.1, is (deletions +
-insertions + substitutions) / upper-case characters of the reference.
+In: the upper-case characters of a reference and of a hypothesis, or the numbers of their words. Out: the edits, or the
+alignment. The capitalization error rate of Beaufays & Strope (2013), §5.1, is (deletions + insertions + substitutions)
+/ upper-case characters of the reference.
 
 The alignment has the fewest edits (Levenshtein distance) and, among such alignments, the fewest substitutions, which
 leaves the most characters unchanged: AB against BC is a deletion and an insertion, not two substitutions. Time is
@@ -85,12 +85,50 @@ def edits(ref: U32Array, hyp: U32Array) -> tuple[i64, i64, i64]:
     return (indels + n - m) // 2, (indels - n + m) // 2, substitutions
 
 
+@allocating
+def align(ref: U32Array, hyp: U32Array, begins: I64Array, ends: I64Array, partners: I64Array) -> None:
+    """Align ref[begins[0] : ends[0]] with hyp[begins[1] : ends[1]]. Fill in the partner of each number of the former:
+    the position of an equal number in `hyp`, or −1.
+
+    An alignment is cut after the reference's middle number, then both parts are cut, and so on (Hirschberg 1975), in
+    linear memory. Common prefixes and suffixes are matched first: no alignment without these matches is cheaper.
+    """
+    # A part is halved until one number is left; of each cut, one half waits: fewer than 64 wait at once.
+    parts = np.empty((64, 4), np.int64)
+    parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = begins[0], ends[0], begins[1], ends[1]
+    partners[begins[0] : ends[0]] = -1
+    n_parts = 1
+    while n_parts > 0:
+        n_parts -= 1
+        i, i_end, j, j_end = parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2], parts[n_parts, 3]
+        while i < i_end and j < j_end and ref[i] == hyp[j]:
+            partners[i] = j
+            i += 1
+            j += 1
+        while i < i_end and j < j_end and ref[i_end - 1] == hyp[j_end - 1]:
+            i_end -= 1
+            j_end -= 1
+            partners[i_end] = j_end
+        if i_end - i == 1:
+            for k in range(j, j_end):
+                if ref[i] == hyp[k]:
+                    partners[i] = k
+                    break
+        elif i < i_end and j < j_end:
+            half = (i_end - i) // 2
+            middle = i + half
+            aligned_end = j + least_cost(ref[i:i_end], hyp[j:j_end], half) % _SUBSTITUTION
+            part, other = parts[n_parts], parts[n_parts + 1]
+            part[0], part[1], part[2], part[3] = i, middle, j, aligned_end
+            other[0], other[1], other[2], other[3] = middle, i_end, aligned_end, j_end
+            n_parts += 2
+
+
 @inner
 def least_cost(ref: U32Array, hyp: U32Array, middle: i64) -> i64:
     """Return the least cost of all alignments.
 
-    If `middle` > 0, the cost includes the column in which a best alignment leaves row `middle`: the alignment may be
-    cut in two there (Hirschberg 1975).
+    If `middle` > 0, the cost includes the column in which a best alignment leaves row `middle`, where it may be cut.
     """
     margin = 1 + abs(len(ref) - len(hyp)) // 4
     while True:
@@ -100,12 +138,6 @@ def least_cost(ref: U32Array, hyp: U32Array, middle: i64) -> i64:
         if margin >= enough:
             return cost
         margin = min(2 * margin, enough)
-
-
-@inner
-def column_of(cost: i64) -> i64:
-    """Return the column that a cost of `least_cost` includes."""
-    return cost % _SUBSTITUTION
 
 
 @inner_allocating

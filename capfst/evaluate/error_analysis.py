@@ -189,15 +189,16 @@ def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser |
     _, index, numbers = np.unique(ref.tokens["exact"], return_index=True, return_inverse=True)
     kinds = _kinds(list(map(ref.word, index)), recaser)[numbers]
     kinds[ref.first_words()] = INITIAL
-    is_cased, wrong = shapes < Shape.CASELESS, np.flatnonzero(ref.tokens["exact"] != hyp.tokens["exact"])
+    is_cased, wrong = shapes < Shape.CASELESS, ref.tokens["exact"] != hyp.tokens["exact"]
     analysis.lines += len(ref.lines)
     np.add.at(analysis.confusion, (shapes[is_cased], hyp.tokens["shape"][is_cased]), 1)
     analysis.wrong_shapes += np.bincount(shapes[wrong], minlength=len(CASED_SHAPES))
     analysis.tokens.update(kinds[is_cased].tolist())
     analysis.errors.update(kinds[wrong].tolist())
-    pairs = [(ref.word(k), hyp.word(k)) for k in wrong]
+    places = np.flatnonzero(wrong).tolist()
+    pairs = [(ref.word(k), hyp.word(k)) for k in places]
     differences = _differences(list(dict.fromkeys(pairs)))
-    for k, kind, pair in zip(wrong, kinds[wrong].tolist(), pairs, strict=True):
+    for k, kind, pair in zip(places, kinds[wrong].tolist(), pairs, strict=True):
         for before, word, other, after in differences[pair]:
             entry = analysis.wrong_words.add(WrongWord(kind, word, other))
             if len(entry.excerpts) < EXCERPTS:
@@ -229,7 +230,7 @@ def _kinds(tokens: list[str], recaser: Recaser | None) -> npt.NDArray[np.int64]:
 
 def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
     """Return a word of token k, which consists of these parts, with the text around it."""
-    line = text.tokens["line"][k]
+    line = int(text.tokens["line"][k])
     tokens, i = text.lines[line].split(), int(k - np.searchsorted(text.tokens["line"], line))
     left = " ".join([*tokens[max(0, i - _EXCERPT_SIDE) : i], before])
     right = " ".join([after, *tokens[i + 1 : i + 1 + _EXCERPT_SIDE]])

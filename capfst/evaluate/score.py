@@ -12,7 +12,7 @@ which can be added and printed. All rates are in percent.
   characters / upper-case characters of the reference, as in `edit_distance`. Each line is aligned separately; a line
   with more than 4,096 capitals, in stretches of that many.
 * word error rate (WER), if words are aligned: deletions + insertions + substitutions of words / words of the reference,
-  regardless of case, as in `alignment`. Accuracy, precision, recall and F1 then cover the words in common.
+  regardless of case, as in `compare`. Accuracy, precision, recall and F1 then cover the words in common.
 
 A token's shape is that of its cased letters: lower; Capitalized (only the first is upper-case: "I", "X-ray"); UPPER
 (all are upper-case, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (no cased letter).
@@ -33,7 +33,6 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.evaluate import compare as cmp
-from capfst.evaluate.alignment import compare_aligned
 from capfst.exceptions import quantity
 from capfst.io.blocks import read_blocks
 
@@ -267,7 +266,7 @@ def score(
             UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    counts = (compare_aligned if align else cmp.compare)(references, hypotheses, skip_first, in_vocabulary)
+    counts = cmp.compare(references, hypotheses, skip_first, in_vocabulary, align)
     return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
@@ -291,10 +290,10 @@ def compare_files(
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
 ) -> Iterator[cmp.LineCounts]:
-    """Yield the counts of `compare.compare`, or of `alignment.compare_aligned`, for the lines of two files."""
+    """Yield the counts of `compare.compare` for the lines of two files."""
     names = (str(references), str(hypotheses))
     lines = (read_lines(Path(references)), read_lines(Path(hypotheses)))
-    return (compare_aligned if align else cmp.compare)(*lines, skip_first, in_vocabulary, names)
+    return cmp.compare(*lines, skip_first, in_vocabulary, align, names)
 
 
 def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:

@@ -169,7 +169,7 @@ def test_batches_make_no_difference(monkeypatch):
     hypothesis = [line.title() if k % 3 else line for k, line in enumerate(reference)]
     whole = score(reference, hypothesis, in_vocabulary=str.islower)
     monkeypatch.setattr(compare, "BATCH", 100)
-    monkeypatch.setattr(compare, "REMEMBERED", 3)
+    monkeypatch.setattr(compare, "_REMEMBERED", 3)
     assert score(reference, hypothesis, in_vocabulary=str.islower) == whole
 
 
