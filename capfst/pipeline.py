@@ -47,9 +47,8 @@ from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries, expected
 from capfst.search.confidence import Change, Spelled, changes
-from capfst.search.paths import AllPaths, line_paths, max_marginals
-from capfst.search.protocol import Engine
-from capfst.search.token_lattice import token_lattice
+from capfst.search.paths import AllPaths, all_paths, max_marginals
+from capfst.search.token_lattice import line_lattice, token_lattice
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
@@ -113,7 +112,6 @@ class Pipeline:
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
             # its case. Nobody said the start token, so it costs nothing.
             starts = Starts(start, model.start if text_has_case else after_token)
-            self.engine: Engine
             if like and like.options.engine == options.engine:
                 self.engine = copy.copy(like.engine)
                 self.engine.starts = starts
@@ -645,8 +643,9 @@ class Pipeline:
         return Spelled(data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens)
 
     def paths(self, words: Words, costs: CasingCosts, stays_first: npt.NDArray[np.bool_] | None) -> AllPaths:
-        """Return all paths through a line. stays_first: as for `line_paths`."""
-        return line_paths(words, costs.arc_costs, self.loaded.lm, self.engine.starts, stays_first)
+        """Return all paths through a line. stays_first: as for `line_lattice`."""
+        lm, starts = self.loaded.lm, self.engine.starts
+        return all_paths(line_lattice(words, costs.arc_costs, lm.unknown, stays_first), lm, starts)
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
         """Return a text with its words in the surface forms of a path, and with what was given besides."""
@@ -705,7 +704,7 @@ def pieces(text: bytes) -> Iterator[Buffer]:
         yield np.frombuffer(text, np.uint8, -1, start)
 
 
-def _engine(name: str, lm: LanguageModel, starts: Starts) -> Engine:
+def _engine(name: str, lm: LanguageModel, starts: Starts) -> fast.Engine:
     if name == "fast":
         return fast.Engine(lm, starts)
     try:

@@ -19,8 +19,8 @@ from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import OUT_OF_CAPACITY, new_lattice
 from capfst.search.lookup import lookup_tables
-from capfst.search.paths import best_arcs, best_paths, line_paths, most_frequent
-from capfst.search.token_lattice import TokenLattice
+from capfst.search.paths import all_paths, best_arcs, best_paths, most_frequent
+from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 
 CHUNK = 96
@@ -30,26 +30,30 @@ LARGEST = 1 << 26
 
 
 class Engine:
-    """Find the best paths of texts (protocol.py)."""
+    """Find the best paths of texts: bestpath(S ∘ T ∘ LM). Threads may share an engine.
+
+    Costs are −ln P. arc_costs: float32, of each surface form of each word, added to the costs of the LM. starts: the LM
+    states in which lines and sentences begin.
+    """
+
+    chunk = CHUNK
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.lm = lm
         self.starts = starts
         self.tables = lookup_tables(lm.model)
 
-    def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
+    def best(self, words: Words, arc_costs: ArcCosts | None = None) -> LabelPath:
+        """Return the best path of each line; the labels of line ends are 0."""
         # Without costs, hardly any run of words is without a choice.
-        return self._search(words, arc_costs, chunk, -1 if arc_costs is None else self.tables.context)[0]
+        return self.search(words, arc_costs, skips=arc_costs is not None)[0]
 
     def search(
-        self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
+        self, words: Words, arc_costs: ArcCosts | None = None, skips: bool = False
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        return self._search(words, arc_costs, chunk, -1)
-
-    def _search(
-        self, words: Words, arc_costs: ArcCosts | None, chunk: int, context: int
-    ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """Search, with a larger lattice after each failure. context: as in `viterbi.search`."""
+        """Return the best path of each line, and its cost, float64[line ends + 1]. skips: leave out the costs, and words
+        without a choice."""
+        context, chunk = self.tables.context if skips else -1, self.chunk
         costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
         longest, capacity = chunk, 16 * chunk + 256
         while True:
@@ -76,10 +80,14 @@ class Engine:
                 )
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
+        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first; if no casing has a
+        finite cost, the most frequent forms, at the cost +inf."""
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
-        paths = line_paths(words, arc_costs, self.lm, self.starts)
+        paths = all_paths(line_lattice(words, arc_costs, self.lm.unknown), self.lm, self.starts)
         return best_paths(paths, words, min(n, n_paths)) or [most_frequent(words)]
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
+        """Return the cost of the best path through a word lattice, and the arcs of the word lattice on it; +inf if
+        there is none."""
         return best_arcs(lattice, self.lm, self.starts)

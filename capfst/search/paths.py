@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
+from capfst.casing.types import Casing, LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
@@ -24,7 +24,7 @@ from capfst.kernels.types import Array, BoolArray, BoolMatrix, F64Array, F64Matr
 
 from capfst.kernels.types import U32Matrix, f64, i64, u64  # isort: skip
 from capfst.lm.query import LanguageModel, Starts, final_cost, step
-from capfst.search.token_lattice import TokenLattice, line_lattice
+from capfst.search.token_lattice import TokenLattice
 from capfst.system.hashing import hash_pair
 
 END = -1
@@ -173,17 +173,6 @@ def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPa
     costs += np.append(lattice.arc_costs, 0)[edges.arc]  # END has no cost
     nodes, begins = nodes[np.argsort(nodes["rank"])], np.searchsorted(edges.source, np.arange(n + 2))
     return AllPaths(edges, costs, begins, nodes["lm"].copy(), nodes["is_first"] != 0)
-
-
-def line_paths(
-    words: Words,
-    arc_costs: ArcCosts | None,
-    lm: LanguageModel,
-    starts: Starts,
-    stays_first: npt.NDArray[np.bool_] | None = None,
-) -> AllPaths:
-    """Return all paths through a line. arc_costs, stays_first: as for `line_lattice`."""
-    return all_paths(line_lattice(words, arc_costs, lm.unknown, stays_first), lm, starts)
 
 
 class Completions(NamedTuple):
