@@ -112,6 +112,7 @@ class Pipeline:
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
             # its case. Nobody said the start token, so it costs nothing.
             starts = Starts(start, model.start if text_has_case else after_token)
+            self.engine: fast.Engine
             if like and like.options.engine == options.engine:
                 self.engine = copy.copy(like.engine)
                 self.engine.starts = starts

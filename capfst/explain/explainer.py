@@ -63,13 +63,6 @@ def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
     raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
 
 
-class _Casing(NamedTuple):
-    """A casing of one word on a path: an arc of the lattice, and the casing's column of `Costs`."""
-
-    arc: Arc
-    column: int
-
-
 class _Explainer:
     """The lattice of a line, and the parts of its costs."""
 
@@ -86,13 +79,13 @@ class _Explainer:
         of_first, every = self.costs[:, : N_SHAPES + 1], np.arange(len(words.starts))
         least = of_first.argmin(1)
         own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
-        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
+        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least)
         passes = None
         keeps = costs.keeps_capital
         if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
-        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
+        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown, self.columns)
         self.spell = partial(pipeline.spelled, self.text, words, costs)
         self.texts = {
             (form, shape, is_first): list(map(decoded, texts))
@@ -104,55 +97,44 @@ class _Explainer:
         start, end = self.text.offsets(np.array([self.line.words.starts[word], self.line.words.ends[word]]))
         return decoded(self.text.given[start:end].tobytes())
 
-    def casings(self, path: list[Arc]) -> list[_Casing]:
-        """Return the casings on a part of a path, given its arcs."""
-        return [_Casing(arc, N_SHAPES + arc.form if arc.form else self.columns[arc.word]) for arc in path]
-
-    def casings_of(self, word: int) -> Iterator[tuple[str, float, _Casing]]:
-        """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
+    def arcs_of(self, word: int) -> Iterator[tuple[str, Arc]]:
+        """Yield the casings of a word, as it is written."""
         row, has_shapes = self.costs[word].tolist(), self.line.costs.options is not None
         for arc in self.paths.arcs_of(word):
-            cost = arc.through
-            for column in (N_SHAPES + arc.form,) if arc.form else range(N_SHAPES + 1):
-                more = 0.0 if arc.form else row[column] - row[self.columns[word]]
-                if cost + more < np.inf:
+            for column in (arc.column,) if arc.form else range(N_SHAPES + 1):
+                cost = arc.through + (row[column] - row[arc.column])
+                if cost < np.inf:
                     text = self.texts[arc.form, None if arc.form or not has_shapes else column, arc.is_first][word]
-                    yield text, cost + more, _Casing(arc, column)
+                    yield text, arc._replace(column=column, through=cost)
 
-    def parts_of(self, casings: list[_Casing], with_end: bool = True) -> ex.Parts:
+    def parts_of(self, arcs: list[Arc], with_end: bool = True) -> ex.Parts:
         """Return the parts of the cost of a path, or of a part of it: the LM's, with that of the line's end; that of
         gaps where sentences may begin, if there are any; and those of the casings."""
-        is_end = with_end and (not casings or casings[-1].arc.word + 1 == len(self.columns))
-        lm = math.fsum(arc.lm for arc, _ in casings) + (self.end(casings) if is_end else 0.0)
-        parts = {LM: lm}
+        is_end = with_end and (not arcs or arcs[-1].word + 1 == len(self.columns))
+        parts = {LM: math.fsum(arc.lm for arc in arcs) + (self.end(arcs) if is_end else 0.0)}
         if (self.line.words.begin_odds != 0).any():
-            parts[GAP] = math.fsum(arc.gap for arc, _ in casings)
+            parts[GAP] = math.fsum(arc.gap for arc in arcs)
         for part, costs in self.parts.items():
-            parts[part] = math.fsum(costs[arc.word, column] for arc, column in casings)
+            parts[part] = math.fsum(costs[arc.word, arc.column] for arc in arcs)
         return parts
 
-    def word_parts(self, casing: _Casing) -> ex.Parts:
-        """Return the parts of the cost of a casing of a word."""
-        own = {part: float(costs[casing.arc.word, casing.column]) for part, costs in self.parts.items()}
-        return self.parts_of([casing], with_end=False) | own
-
-    def end(self, casings: list[_Casing]) -> float:
+    def end(self, arcs: list[Arc]) -> float:
         """Return the cost of the end of the line after a path."""
-        return self.paths.ends[casings[-1].arc.target if casings else 0]
+        return self.paths.ends[arcs[-1].target if arcs else 0]
 
-    def line_with(self, path: LabelPath, casings: list[_Casing]) -> str:
+    def line_with(self, path: LabelPath, arcs: list[Arc]) -> str:
         """Return the line as it is written with these casings, and as on the path elsewhere."""
         labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
         of_columns = np.array([*range(N_SHAPES), *[AS_FORM] * (self.costs.shape[1] - N_SHAPES)], np.uint8)
         if shapes is not None:
             shapes = of_columns[self.columns]
-        for arc, column in casings:
+        for arc in arcs:
             if self.line.words.n_forms[arc.word]:
                 labels[arc.word] = arc.label
             if arc.word + 1 < len(begins):
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
-                shapes[arc.word] = of_columns[column]
+                shapes[arc.word] = of_columns[arc.column]
         costs = self.line.costs._replace(shapes=shapes)
         return decoded(self.pipeline.casing(self.text, self.line.words, LabelPath(labels, begins), costs).data)
 
@@ -169,25 +151,24 @@ class _Explainer:
             words = ["<s>", *map(model.symbols.__getitem__, token), *words]
         return words[len(words) - n :]
 
-    def ngram(self, casings: list[_Casing]) -> ex.NGram:
+    def ngram(self, arcs: list[Arc]) -> ex.NGram:
         """Return the n-gram by which the LM reads the last word of a path."""
-        arc = casings[-1].arc
+        arc = arcs[-1]
         state = self.paths.states[arc.source]
         backoffs = self.lm.backoffs(state, arc.label)
-        before = (casing.arc for casing in reversed(casings[:-1]))
-        words = self.history(before, self.lm.context(state) - backoffs)
+        words = self.history(arcs[-2::-1], self.lm.context(state) - backoffs)
         cost = self.lm.arc(state, arc.label)[0]
         return ex.NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
-    def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[ex.Reason, ...]:
+    def reasons(self, casing: Arc, other: Arc, found: Reasons) -> tuple[ex.Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""
         context = self.pipeline.context
         sums: dict[str, float] = {}
-        for (arc, column), sign in ((casing, 1), (other, -1)):
+        for arc, sign in ((casing, 1), (other, -1)):
             assert context is not None
-            is_unseen = column < N_SHAPES
-            shape = column if is_unseen else int(context.shapes[arc.label])
-            if not self.in_context[arc.word, column] or shape == Shape.CASELESS:
+            is_unseen = arc.column < N_SHAPES
+            shape = arc.column if is_unseen else int(context.shapes[arc.label])
+            if not self.in_context[arc.word, arc.column] or shape == Shape.CASELESS:
                 return ()
             costs = {name: -SCALE * float(row[shape]) for name, row in found.items()}
             costs[_LOWER] = SCALE * LOWER_PENALTY if shape == Shape.LOWER else 0.0
@@ -199,32 +180,31 @@ class _Explainer:
         return tuple(ex.Reason(name, cost) for name, cost in ordered if cost)
 
     def forms(
-        self, best: list[_Casing], path: LabelPath, texts: list[str], found: list[Reasons]
+        self, best: list[Arc], path: LabelPath, texts: list[str], found: list[Reasons]
     ) -> Iterator[tuple[ex.ExplainedForm, ...]]:
         """Yield the casings of each word that competed, given the best path and its words, and the reasons of the
         context model."""
-        nodes = {0, *(casing.arc.target for casing in best)}
+        nodes = {0, *(arc.target for arc in best)}
         for word, text in enumerate(texts):
             cheapest = {text: (0.0, best[word])}
-            least = best[word].arc.through
-            for written, cost, casing in self.casings_of(word):
-                if written != text and (written not in cheapest or cost - least < cheapest[written][0]):
-                    cheapest[written] = max(0.0, cost - least), casing
+            for written, arc in self.arcs_of(word):
+                margin = arc.through - best[word].through
+                if written != text and (written not in cheapest or margin < cheapest[written][0]):
+                    cheapest[written] = max(0.0, margin), arc
             ordered = sorted(cheapest.items(), key=lambda item: (item[1][0], item[0] != text))
-            others = [casing for _, (_, casing) in ordered]
+            others = [arc for _, (_, arc) in ordered]
             forms = []
-            for written, (margin, casing) in ordered:
-                arcs = self.paths.detour(casing.arc, nodes)
-                begin, detour = arcs[0].word, self.casings(arcs)
-                detour[word - begin] = casing
+            for written, (margin, arc) in ordered:
+                detour = self.paths.detour(arc, nodes)
+                begin = detour[0].word
                 of_best, parts = self.parts_of(best[begin : begin + len(detour)]), self.parts_of(detour)
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
                     ex.ExplainedForm(
-                        written, margin, self.word_parts(casing),
+                        written, margin, self.parts_of([arc], with_end=False),
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
-                        self.reasons(casing, other, found[word]) if found else (),
+                        self.reasons(arc, other, found[word]) if found else (),
                         self.line_with(path, detour),
                     )
                 )  # fmt: skip
@@ -241,18 +221,17 @@ class _Explainer:
             pipeline.context, text.buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
         )
 
-    def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
+    def drawn(self, best: list[Arc]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""
         arcs, numbers = list[ex.LatticeArc](), dict[int, int]()
-        least = best[0].arc.through if best else 0.0
         for word, of_best in enumerate(best):
-            for text, cost, casing in self.casings_of(word):
-                margin, arc = max(0.0, cost - least), casing.arc
-                if margin <= _DRAWN or casing == of_best:
+            for text, arc in self.arcs_of(word):
+                margin = max(0.0, arc.through - best[0].through)
+                if margin <= _DRAWN or arc == of_best:
                     source, target = (numbers.setdefault(node, len(numbers)) for node in (arc.source, arc.target))
-                    cost = sum(self.word_parts(casing).values())
+                    cost = sum(self.parts_of([arc], with_end=False).values())
                     arcs.append(
-                        ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, casing == of_best)
+                        ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, arc == of_best)
                     )
         return tuple(map(self._name, numbers)), tuple(arcs)
 
@@ -276,7 +255,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex
     for casing, (cost, path) in pipeline.nbest_paths(explainer.text, words, line.costs, n).items():
         if cost == math.inf:
             raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
-        arcs = explainer.casings(explainer.paths.path_of(path))
+        arcs = explainer.paths.path_of(path)
         parts = explainer.parts_of(arcs)
         parts[LM] += start
         casings.append((ex.ExplainedCasing(cost, decoded(casing), parts), arcs, path))

@@ -6,7 +6,9 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from capfst.casing.shapes import N_SHAPES
 from capfst.casing.types import LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.search.paths import END, AllPaths, cheapest_paths
@@ -15,7 +17,7 @@ MOST_ARCS = 20_000
 
 
 class Arc(NamedTuple):
-    """A form of a word, and whether a sentence ends after it."""
+    """A casing of a word, and whether a sentence ends after it."""
 
     source: int  # a node
     target: int
@@ -27,12 +29,14 @@ class Arc(NamedTuple):
     gap: float  # cost of the gap after it, where a sentence may end
     through: float  # cost of the cheapest path through it
     is_first: bool  # whether the word is the first of a sentence
+    column: int  # of the casing, in `Costs`
 
 
 class Paths:
-    """The paths of a line, whose nodes are numbered. unknown: the label of `<unk>`. CorpusError if it is too long."""
+    """The paths of a line, whose nodes are numbered, by the casings of its words that cost least: those of the most
+    frequent forms, or OOV words, have these columns. unknown: the label of `<unk>`. CorpusError if it is too long."""
 
-    def __init__(self, words: Words, line: AllPaths, unknown: int) -> None:
+    def __init__(self, words: Words, line: AllPaths, unknown: int, columns: npt.NDArray[np.int64]) -> None:
         edges, paths = line.edges, cheapest_paths(line)
         n_arcs = int(np.count_nonzero(edges.arc != END))  # those of the line's end are the last edges
         if n_arcs > MOST_ARCS:
@@ -42,8 +46,9 @@ class Paths:
         forms = edges.arc[:n_arcs] - (np.cumsum(n_forms) - n_forms)[words_of]
         labels = np.where(words.n_forms > 0, words.first_labels, unknown)[words_of] + forms
         of_edges = edges.ends, edges.lm, edges.gap, paths.through, line.is_first[edges.source]
-        columns = edges.source, edges.target, words_of, forms, labels, *of_edges
-        self._arcs = list(map(Arc, *(column[:n_arcs].tolist() for column in columns)))
+        in_costs = np.where(forms == 0, columns[words_of], N_SHAPES + forms)
+        fields = edges.source, edges.target, words_of, forms, labels, *of_edges, in_costs
+        self._arcs = list(map(Arc, *(field[:n_arcs].tolist() for field in fields)))
         self._first_arcs = np.searchsorted(words_of, np.arange(len(n_forms) + 1)).tolist()  # of each word
         self._before, self._after = paths.before.tolist(), paths.after.tolist()
         self.states: list[int] = line.states.tolist()

@@ -51,8 +51,8 @@ class Engine:
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, skips: bool = False
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """Return the best path of each line, and its cost, float64[line ends + 1]. skips: leave out the costs, and words
-        without a choice."""
+        """Return the best path of each line, and its cost, float64[line ends + 1]. skips: leave out words without a
+        choice, so that the costs are meaningless."""
         context, chunk = self.tables.context if skips else -1, self.chunk
         costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
         longest, capacity = chunk, 16 * chunk + 256
