@@ -558,8 +558,7 @@ class Pipeline:
     def _linked(
         self, buf: Buffer, words: Words, block: Block
     ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
-        from capfst.bilingual.links import link  # noqa: PLC0415
-        from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
+        from capfst.bilingual.word_facts import annotate, link  # noqa: PLC0415
 
         there = self.text(np.frombuffer(block.source or b"", np.uint8), block).buf
         target = annotate(buf, words, self.options.align_words)

@@ -118,6 +118,11 @@ class _Explainer:
             parts[part] = math.fsum(costs[arc.word, arc.column] for arc in arcs)
         return parts
 
+    def parts_of_word(self, arc: Arc) -> ex.Parts:
+        """Return the parts of the cost of a casing of a word."""
+        own = {part: float(costs[arc.word, arc.column]) for part, costs in self.parts.items()}
+        return self.parts_of([arc], with_end=False) | own
+
     def end(self, arcs: list[Arc]) -> float:
         """Return the cost of the end of the line after a path."""
         return self.paths.ends[arcs[-1].target if arcs else 0]
@@ -201,7 +206,7 @@ class _Explainer:
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
                     ex.ExplainedForm(
-                        written, margin, self.parts_of([arc], with_end=False),
+                        written, margin, self.parts_of_word(arc),
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
                         self.reasons(arc, other, found[word]) if found else (),
@@ -229,7 +234,7 @@ class _Explainer:
                 margin = max(0.0, arc.through - best[0].through)
                 if margin <= _DRAWN or arc == of_best:
                     source, target = (numbers.setdefault(node, len(numbers)) for node in (arc.source, arc.target))
-                    cost = sum(self.parts_of([arc], with_end=False).values())
+                    cost = sum(self.parts_of_word(arc).values())
                     arcs.append(
                         ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, arc == of_best)
                     )
