@@ -112,21 +112,8 @@ def compare(
     aligns: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> Iterator[LineCounts]:
-    """Yield the counts of all lines, in blocks of successive lines.
-
-    Args:
-        references: lines with or without their line ends; bytes are UTF-8.
-        hypotheses: the same lines in another casing; or, with `aligns`, with other words.
-        skip_first: leave each line's first token with a letter out of all counts, in both texts.
-        in_vocabulary: return whether a token of the reference is known; without it, no token is counted as unknown.
-        aligns: align the words.
-        names: names of the two texts in error messages.
-
-    Raises:
-        CorpusError: two lines differ in more than case; with `aligns`, a line has more than 262,144 words; a line is
-            not UTF-8, or one text has more lines.
-        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
-    """
+    """Yield the counts of all lines, in blocks of successive lines. Arguments and errors are those of `score.score`;
+    aligns: the words may differ; names: of the two texts in error messages."""
     is_known = in_vocabulary and lru_cache(_REMEMBERED)(in_vocabulary)
     for first, *texts in (batches if aligns else same_words)(references, hypotheses, names):
         ref, hyp = (text.without_first() if skip_first else text for text in texts)
@@ -137,7 +124,7 @@ def compare(
 def same_words(
     references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[Batch]:
-    """Yield the batches of two texts that are equal up to case; raises as `compare` does."""
+    """Yield the batches of two texts that are equal up to case; CorpusError if they are not."""
     for first, ref, hyp in batches(references, hypotheses, names):
         if (line := _first_difference(ref, hyp)) >= 0:
             number, word, other = _first_words(ref, hyp, line)
@@ -152,13 +139,7 @@ def same_words(
 def batches(
     references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[Batch]:
-    """Yield batches of about `BATCH` characters of two texts.
-
-    Raises:
-        CorpusError: a line is not UTF-8, or one text has more lines.
-        TypeError: a text is a single str or bytes, whose characters would be taken for lines, or a line is neither str
-            nor bytes.
-    """
+    """Yield batches of about `BATCH` characters of two texts."""
     lines: list[tuple[str, str]] = []
     size, first, error = 0, 1, None
     for text, name in zip((references, hypotheses), names, strict=True):

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import Shape
 from capfst.evaluate.compare import NAMES, SHAPE_NAMES, Text, read, same_words
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
-from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
+from capfst.evaluate.score import aligned, grouped, lines_of, percent, show
 from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
@@ -178,9 +178,7 @@ def analyze_errors(
 
 def analyze_files(*, references: str | Path, hypotheses: str | Path, recaser: Recaser | None = None) -> ErrorAnalysis:
     """Analyze the errors of two files, each plain or compressed, as `analyze_errors` does those of lines."""
-    names = (str(references), str(hypotheses))
-    ref, hyp = read_lines(Path(references)), read_lines(Path(hypotheses))
-    return analyze_errors(references=ref, hypotheses=hyp, recaser=recaser, names=names)
+    return analyze_errors(**lines_of(references, hypotheses), recaser=recaser)
 
 
 def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser | None) -> None:

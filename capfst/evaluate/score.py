@@ -20,7 +20,7 @@ A token's shape is that of its cased letters: lower; Capitalized (only the first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import chain
@@ -266,8 +266,8 @@ def score(
             UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    counts = cmp.compare(references, hypotheses, skip_first, in_vocabulary, align)
-    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
+    settings = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    return total(cmp.compare(references, hypotheses, skip_first, in_vocabulary, align), settings)
 
 
 def score_files(
@@ -279,21 +279,9 @@ def score_files(
     align: bool = False,
 ) -> Scores:
     """Score a file of hypotheses against a file of references, each plain or compressed, as `score` does lines."""
-    counts = compare_files(references, hypotheses, skip_first, in_vocabulary, align)
-    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
-
-
-def compare_files(
-    references: str | Path,
-    hypotheses: str | Path,
-    skip_first: bool = False,
-    in_vocabulary: Callable[[str], bool] | None = None,
-    align: bool = False,
-) -> Iterator[cmp.LineCounts]:
-    """Yield the counts of `compare.compare` for the lines of two files."""
-    names = (str(references), str(hypotheses))
-    lines = (read_lines(Path(references)), read_lines(Path(hypotheses)))
-    return cmp.compare(*lines, skip_first, in_vocabulary, align, names)
+    settings = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    files = lines_of(references, hypotheses)
+    return total(cmp.compare(**files, skip_first=skip_first, in_vocabulary=in_vocabulary, aligns=align), settings)
 
 
 def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
@@ -304,6 +292,10 @@ def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
     return scores
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file, plain or compressed, without their line ends."""
-    return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path], errors="refuse"))
+def lines_of(references: str | Path, hypotheses: str | Path) -> dict[str, Any]:
+    """Return the lines of two files, plain or compressed, without their line ends, as `compare` takes them."""
+    ref, hyp = (
+        chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([Path(path)], errors="refuse"))
+        for path in (references, hypotheses)
+    )
+    return {"references": ref, "hypotheses": hyp, "names": (str(references), str(hypotheses))}

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
 from capfst.search.boundaries import expected
-from capfst.search.confidence import variants
+from capfst.search.confidence import spellings
 from capfst.text.given import Text
 from capfst.text.utf8 import decoded
 
@@ -36,29 +35,21 @@ _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has no
 _DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
 
 
-class Lines(NamedTuple):
-    """A text of which one line is explained."""
-
-    text: Text
-    words: Words
-    block: Block  # the same with its source
-    number: int  # of the line, from 0
-
-
-def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
-    """Return the line with this number, from 1; with the option `document`, with the lines of its document."""
+def line_of_text(pipeline: Pipeline, block: Block, number: int) -> tuple[Text, Words, Block, int]:
+    """Return the line with this number, from 1, as a text, its words, the same with its source, and the number of the
+    line in it, from 0; with the option `document`, with the lines of its document."""
     pipeline.options.check_call("explain")
     if not pipeline.options.document:
         if number != 1:
             raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
-        return Lines(*pipeline.line(block), block, 0)
+        return *pipeline.line(block), block, 0
     pipeline.options.check_call("single_line")
     left = number
     for lines in documents(lines_of(block.target) if block.target else [b""]):
         if 1 <= left <= len(lines):
             block = block._replace(target=b"".join(lines))
             text = pipeline.text(np.frombuffer(block.target, np.uint8), block)
-            return Lines(text, pipeline.words(text.buf), block, left - 1)
+            return text, pipeline.words(text.buf), block, left - 1
         left -= len(lines)
     raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
 
@@ -66,13 +57,11 @@ def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
 class _Explainer:
     """The lattice of a line, and the parts of its costs."""
 
-    def __init__(self, pipeline: Pipeline, lines: Lines) -> None:
-        self.pipeline, self.lm, self.lines = pipeline, pipeline.loaded.lm, lines
-        self.line, self.parts, self.in_context = arc_parts(
-            pipeline, lines.text.buf, lines.words, lines.block, lines.number
-        )
-        given = lines.text.given.tobytes().split(b"\n")[lines.number]
-        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)._replace(buf=self.line.buf)
+    def __init__(self, pipeline: Pipeline, text: Text, words: Words, block: Block, number: int) -> None:
+        self.pipeline, self.lm, self.whole = pipeline, pipeline.loaded.lm, (text.buf, words)
+        self.line, self.parts, self.in_context = arc_parts(pipeline, text.buf, words, block, number)
+        given = text.given.tobytes().split(b"\n")[number]
+        self.text = pipeline.text(np.frombuffer(given, np.uint8), block)._replace(buf=self.line.buf)
         words, costs = self.line.words, self.line.costs
         self.costs = casing_costs(words, costs)
         # Of the most frequent form, or OOV, the casing that is written, if it costs least.
@@ -87,10 +76,7 @@ class _Explainer:
             passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown, self.columns)
         self.spell = partial(pipeline.spelled, self.text, words, costs)
-        self.texts = {
-            (form, shape, is_first): list(map(decoded, texts))
-            for form, shape, is_first, texts in variants(words, costs, self.spell)
-        }
+        self.texts = {key: list(map(decoded, texts)) for key, texts in spellings(words, costs, self.spell).items()}
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
@@ -217,13 +203,13 @@ class _Explainer:
 
     def found_reasons(self) -> list[Reasons]:
         """Return the reasons of the context model for the shapes of each word; none without one."""
-        pipeline, (text, words, *_) = self.pipeline, self.lines
+        pipeline, (buf, words) = self.pipeline, self.whole
         if CONTEXT not in self.parts:
             return []
         assert pipeline.context is not None
         chosen = range(self.line.begin, self.line.begin + len(self.costs))
         return contributions(
-            pipeline.context, text.buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
+            pipeline.context, buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
         )
 
     def drawn(self, best: list[Arc]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
@@ -252,8 +238,8 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex
         OptionError: `n` is less than 1 or too large, the text has no such line, or the option `wrapped` is set.
         CorpusError: a text of several lines without the option `document`, or a line that cannot be explained.
     """
-    lines = lines_of_text(pipeline, block, number)
-    explainer = _Explainer(pipeline, lines)
+    text, words, block, index = line_of_text(pipeline, block, number)
+    explainer = _Explainer(pipeline, text, words, block, index)
     line, words = explainer.line, explainer.line.words
     start = pipeline.start_cost
     casings = []
@@ -267,7 +253,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex
     explained, best, path = casings[0]
     data, spelled, tokens = explainer.spell(path, line.costs.shapes)
     texts = list(map(decoded, spelled))
-    recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
+    recased = bytes(pipeline.recase(text.given, block)[1]).split(b"\n")[index]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
         begin = end + len(decoded(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
