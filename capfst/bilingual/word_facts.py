@@ -118,68 +118,63 @@ def _annotate(
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
     lowered = np.empty(longest * 3 // 2 + 8, np.uint8)
-    line, begin, at = 0, 0, 0  # at: white space has been counted up to here
-    token, in_space = -1, True
-    position = FIRST
-    n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
-    first_hash, ending = u64(0), 3
-    for i in range(words.starts.size + 1):
-        is_end = i == words.starts.size or words.token_types[i] == NEWLINE
-        start = buf.size if i == words.starts.size else words.starts[i]
-        while at < start or (at == start and not is_end):
-            code, after = decode(buf, at, buf.size)
-            is_space = info[code] & CLASS == SPACE
-            token += in_space and not is_space
-            in_space = is_space
-            at = after
-        if is_end:
-            record = lines[line]
-            record.begin, record.end = begin, i
-            record.n_tokens = i - begin if by_words else token + 1
-            record.has_contrast = n_raised > 0 and n_not_upper > 0
-            record.heading = _heading(n_inside, n_capitals)
-            record.first_hash, record.ending = first_hash, ending
-            line += 1
-            begin = i + 1
-            at = start + 1
-            token, in_space = -1, True
-            position = FIRST
-            n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
-            first_hash, ending = u64(0), 3
-            if i < words.starts.size:
-                facts[i].tag, facts[i].position, facts[i].token = AN, INSIDE, -1
-                facts[i].lower_hash = facts[i].cased_hash = facts[i].suffix_hash = 0
-            continue
-        end = words.ends[i]
-        fact = facts[i]
-        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
-        fact.lower_hash = hash_bytes(lowered, 0, size, 1)
-        fact.cased_hash = hash_bytes(buf, start, end, 1)
-        fact.suffix_hash = hash_bytes(lowered, max(0, size - 3), size, 2)
-        fact.token = i - begin if by_words else token
-        tag = shape_of(buf, start, end, info)
-        fact.tag, fact.position = tag, position
-        if words.token_types[i] == MARKS:
-            ending = _ending(buf, start, end)
-            if position != FIRST and position != SENTENCE:
-                if ending == 0:
-                    position = SENTENCE
-                elif ending == 1:
-                    position = COLON
-                else:
-                    position = OPENING if opens(decode(buf, start, end)[0]) else INSIDE
-            continue
-        ending = 3
-        if tag == AN:
-            continue
-        if position == FIRST:
-            first_hash = fact.lower_hash
-        else:
-            n_inside += 1
-            n_capitals += tag != AL
-        n_raised += tag != AL
-        n_not_upper += tag != AU
-        position = INSIDE
+    i, at = 0, 0  # at: white space has been counted up to here
+    for line in range(lines.size):
+        begin, token, in_space = i, -1, True
+        position, first_hash, ending = FIRST, u64(0), 3
+        n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
+        while True:
+            is_end = i == words.starts.size or words.token_types[i] == NEWLINE
+            start = buf.size if i == words.starts.size else words.starts[i]
+            while at < start or (at == start and not is_end):
+                code, after = decode(buf, at, buf.size)
+                is_space = info[code] & CLASS == SPACE
+                token += in_space and not is_space
+                in_space = is_space
+                at = after
+            if is_end:
+                break
+            end, fact = words.ends[i], facts[i]
+            size = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
+            fact.lower_hash = hash_bytes(lowered, 0, size, 1)
+            fact.cased_hash = hash_bytes(buf, start, end, 1)
+            fact.suffix_hash = hash_bytes(lowered, max(0, size - 3), size, 2)
+            fact.token = i - begin if by_words else token
+            tag = shape_of(buf, start, end, info)
+            fact.tag, fact.position = tag, position
+            i += 1
+            if words.token_types[i - 1] == MARKS:
+                ending = _ending(buf, start, end)
+                if position != FIRST and position != SENTENCE:
+                    if ending == 0:
+                        position = SENTENCE
+                    elif ending == 1:
+                        position = COLON
+                    else:
+                        position = OPENING if opens(decode(buf, start, end)[0]) else INSIDE
+                continue
+            ending = 3
+            if tag == AN:
+                continue
+            if position == FIRST:
+                first_hash = fact.lower_hash
+            else:
+                n_inside += 1
+                n_capitals += tag != AL
+            n_raised += tag != AL
+            n_not_upper += tag != AU
+            position = INSIDE
+        record = lines[line]
+        record.begin, record.end = begin, i
+        record.n_tokens = i - begin if by_words else token + 1
+        record.has_contrast = n_raised > 0 and n_not_upper > 0
+        record.heading = _heading(n_inside, n_capitals)
+        record.first_hash, record.ending = first_hash, ending
+        at = start + 1
+        if i < words.starts.size:
+            facts[i].tag, facts[i].position, facts[i].token = AN, INSIDE, -1
+            facts[i].lower_hash = facts[i].cased_hash = facts[i].suffix_hash = 0
+        i += 1
 
 
 def annotate(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> AnnotatedText:
