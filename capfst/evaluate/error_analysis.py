@@ -239,32 +239,19 @@ def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
     return Excerpt(left, word, right)
 
 
-def _differences(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, str, str, str]]]:
-    """Find the differing words of each pair (reference's token, hypothesis's token): the reference's token up to the
-    word, the word in both, and the rest of the reference's token."""
-    differences = {}
-    spans = zip(*map(_spans, zip(*pairs, strict=True)), strict=True) if pairs else ()
-    for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):
-        ref, hyp = map(encoded, pair)
-        differences[pair] = [
-            (decoded(ref[:start]), decoded(ref[start:end]), decoded(hyp[hyp_start:hyp_end]), decoded(ref[end:]))
-            for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True)
-            if ref[start:end] != hyp[hyp_start:hyp_end]
-        ]
-    return differences
-
-
-def _spans(tokens: tuple[str, ...]) -> list[list[tuple[int, int]]]:
-    """Return the (start, end) of each token's words, in bytes; a hyphenated word is one word."""
-    words_of_all = tokenize(encoded("".join(f"{token}\n" for token in tokens)))
-    spans: list[list[tuple[int, int]]] = []
-    words: list[tuple[int, int]] = []
-    begin = covered = 0
-    for start, end, token_type in zip(*(array.tolist() for array in words_of_all), strict=True):
+def _differences(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, ...]]]:
+    """Find the differing words of each pair (reference's token, hypothesis's token), of which a hyphenated one is one:
+    the reference's token up to the word, the word in both, and the rest of the reference's token."""
+    found: dict[tuple[str, str], list[tuple[str, ...]]] = {pair: [] for pair in pairs}
+    ref, hyp = (encoded("".join(f"{pair[text]}\n" for pair in pairs)) for text in (0, 1))
+    words = (zip(*(array.tolist() for array in tokenize(text)), strict=True) for text in (ref, hyp))
+    begin = covered = k = 0  # of pair k
+    for (start, end, token_type), (hyp_start, hyp_end, _) in zip(*words, strict=True):
         if token_type == NEWLINE:
-            spans.append(words)
-            words, begin = [], end
+            begin, k = end, k + 1
         elif start >= covered:
-            words.append((start - begin, end - begin))
             covered = end if token_type == COMPOUND else 0
-    return spans
+            if ref[start:end] != hyp[hyp_start:hyp_end]:
+                parts = ref[begin:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end : ref.index(b"\n", end)]
+                found[pairs[k]].append(tuple(map(decoded, parts)))
+    return found

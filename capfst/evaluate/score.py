@@ -148,22 +148,6 @@ class Scores:
             groups["out of vocabulary"] = TokenCounts(unknown, unknown_correct)
         return groups
 
-    @property
-    def _capitals(self) -> dict[str, int]:
-        return {
-            "proposed": self.counts[cmp.PROPOSED],
-            "reference": sum(self.counts[cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
-            "correct": sum(self.counts[cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
-        }
-
-    @property
-    def _characters(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[cmp.CAPITALS : cmp.SUBSTITUTIONS + 1], strict=True))
-
-    @property
-    def _words(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[cmp.WORDS : cmp.WORD_SUBSTITUTIONS + 1], strict=True))
-
     def __str__(self) -> str:
         return self.table()
 
@@ -174,6 +158,13 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures, all counts and the signature, for JSON."""
+        capitals = {
+            "proposed": self.counts[cmp.PROPOSED],
+            "reference": sum(self.counts[cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
+            "correct": sum(self.counts[cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
+        }
+        characters = dict(zip(_EDITS, self.counts[cmp.CAPITALS : cmp.WORDS], strict=True))
+        words = dict(zip(_EDITS, self.counts[cmp.WORDS :], strict=True))
         return {
             **with_former_name(self.measures),
             "lines": self.lines,
@@ -181,28 +172,27 @@ class Scores:
                 name: {"tokens": tokens, "correct": correct, "accuracy": percent(correct, tokens)}
                 for name, (tokens, correct) in self.groups.items()
             },
-            "capitalized_tokens": self._capitals,
-            "uppercase_characters": self._characters,
-            **({"words": self._words} if self.align else {}),
+            "capitalized_tokens": capitals,
+            "uppercase_characters": characters,
+            **({"words": words} if self.align else {}),
             "signature": self.signature,
         }
 
     def table(self) -> str:
         """Format the scores as lines of text, without a final newline."""
+        record = self.to_dict()
         groups = [("words in common" if self.align else "", "tokens", "correct", "accuracy")]
         for name, (tokens, correct) in self.groups.items():
             groups.append((name, grouped(tokens), grouped(correct), show(percent(correct, tokens))))
-        rates = ("precision", "recall", "f1")
-        capitals = [
-            ("tokens with a capital", *self._capitals, *map(MEASURES.__getitem__, rates)),
-            ("", *map(grouped, self._capitals.values()), *(show(self.measures[name]) for name in rates)),
-        ]
-        edits = [
-            ("upper-case characters", *_EDITS, MEASURES["capitalization_error_rate"]),
-            ("", *map(grouped, self._characters.values()), show(self.capitalization_error_rate)),
-        ]
+
+        def rows(title: str, counts: dict[str, int], *rates: str) -> list[tuple[str, ...]]:
+            numbers = *map(grouped, counts.values()), *(show(self.measures[rate]) for rate in rates)
+            return [(title, *counts, *map(self.titles.__getitem__, rates)), ("", *numbers)]
+
+        capitals = rows("tokens with a capital", record["capitalized_tokens"], "precision", "recall", "f1")
+        edits = rows("upper-case characters", record["uppercase_characters"], "capitalization_error_rate")
         if self.align:
-            edits += [("words", *_EDITS, "WER"), ("", *map(grouped, self._words.values()), show(self.wer))]
+            edits += rows("words", record["words"], "wer")
         return "\n\n".join([aligned(groups), aligned(capitals), aligned(edits), self.signature])
 
 

@@ -1,7 +1,7 @@
 """Explain a line: take the costs of its best casings apart, and find the best path through each other one.
 
 In: a pipeline, and a text. Out: an `Explanation`. Its costs are those of `nbest`, and the parts add up to them:
-arc_parts.py takes the costs of casings apart, paths.py finds the paths, lm/query.py the n-grams, and
+arcs.py takes the costs of casings apart, and finds the paths, lm/query.py the n-grams, and
 context/contributions.py the reasons of the context model.
 """
 
@@ -21,8 +21,7 @@ from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.explain import explanation as ex
-from capfst.explain.arc_parts import CONTEXT, GAP, LM, arc_parts, casing_costs
-from capfst.explain.paths import Arc, Paths
+from capfst.explain.arcs import CONTEXT, GAP, LM, Arc, Paths, arc_parts, casing_costs
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
