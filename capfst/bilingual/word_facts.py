@@ -57,7 +57,6 @@ WORD_FACTS = np.dtype(
     align=True,
 )
 WordFactsArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD_FACTS)]
-WordFacts: TypeAlias = Annotated[Any, Record(WORD_FACTS)]
 LINE_FACTS = np.dtype(
     [
         ("begin", "i8"),  # its first word

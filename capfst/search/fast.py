@@ -19,7 +19,7 @@ from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import OUT_OF_CAPACITY, new_lattice
 from capfst.search.lookup import lookup_tables
-from capfst.search.paths import all_paths, best_arcs, best_paths, most_frequent
+from capfst.search.paths import all_paths, cheapest, most_frequent
 from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 
@@ -85,9 +85,19 @@ class Engine:
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
         paths = all_paths(line_lattice(words, arc_costs, self.lm.unknown), self.lm, self.starts)
-        return best_paths(paths, words, min(n, n_paths)) or [most_frequent(words)]
+        costs, edges = cheapest(paths, min(n, n_paths), len(words.n_forms) + 1)
+        arcs, ends = paths.edges.arc[edges[:, :-1]], paths.edges.ends[edges[:, :-1]]
+        n_arcs = np.maximum(words.n_forms, 1)  # an OOV word has one
+        labels = words.first_labels + (arcs - (np.cumsum(n_arcs) - n_arcs)).astype(np.uint32)
+        labels, begins = np.where(words.n_forms > 0, labels, np.uint32(0)), np.roll(ends, 1, axis=1)
+        return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [most_frequent(words)]
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
         """Return the cost of the best path through a word lattice, and the arcs of the word lattice on it; +inf if
         there is none."""
-        return best_arcs(lattice, self.lm, self.starts)
+        paths = all_paths(lattice, self.lm, self.starts)
+        for cost, edges in zip(*cheapest(paths, 1, len(lattice.final)), strict=True):
+            arcs = paths.edges.arc[edges[edges >= 0][:-1]]  # without END
+            of_path = lattice.tokens["word"][np.searchsorted(lattice.tokens["arc"], arcs, "right") - 1]
+            return float(cost), of_path[of_path >= 0].tolist()
+        return np.inf, []

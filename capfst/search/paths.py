@@ -20,9 +20,7 @@ from capfst.casing.types import Casing, LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import Array, BoolArray, BoolMatrix, F64Array, F64Matrix, I32Array, I32Matrix, I64Array
-
-from capfst.kernels.types import U32Matrix, f64, i64, u64  # isort: skip
+from capfst.kernels.types import Array, BoolArray, F64Array, F64Matrix, I32Array, I32Matrix, I64Array, f64, i64, u64
 from capfst.lm.query import LanguageModel, Starts, final_cost, step
 from capfst.search.token_lattice import TokenLattice
 from capfst.system.hashing import hash_pair
@@ -246,45 +244,28 @@ def max_marginals(line: AllPaths, words: Words) -> npt.NDArray[np.float64]:
     return least
 
 
-def best_paths(line: AllPaths, words: Words, n: int) -> list[Casing]:
-    """Return the m ≤ n cheapest paths of finite cost through a line, with their costs; the label of OOV words is 0."""
-    found, size = completions(line, n), len(words.n_forms)
-    labels, begins = np.zeros((n, size), np.uint32), np.zeros((n, size), np.bool_)
-    m = _trace(line.edges, found, words, labels, begins)
-    return list(zip(found.costs[0, :m].tolist(), map(LabelPath, labels, begins), strict=False))
-
-
 def most_frequent(words: Words) -> Casing:
     """Return the path of the most frequent forms, at the cost +inf: the result if no path has a finite cost."""
     labels = np.where(words.n_forms, words.first_labels, np.uint32(0))
     return np.inf, LabelPath(labels, words.may_begin & (words.begin_odds == np.inf))
 
 
-def best_arcs(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> tuple[float, list[int]]:
-    """Return the cost of the best path through a word lattice, and its arcs on it; +inf if there is none."""
-    paths = all_paths(lattice, lm, starts)
-    found, node, arcs = completions(paths, 1), 0, list[int]()
-    while node < len(paths.states) and found.costs[0, 0] < np.inf:
-        edge = found.edges[node, 0]
-        arcs.append(paths.edges.arc[edge])
-        node = paths.edges.target[edge]
-    of_path = lattice.tokens["word"][np.searchsorted(lattice.tokens["arc"], arcs[:-1], "right") - 1]
-    return float(found.costs[0, 0]), of_path[of_path >= 0].tolist()
+def cheapest(line: AllPaths, n: int, length: int) -> tuple[F64Array, I32Matrix]:
+    """Return the costs of the m ≤ n cheapest paths of finite cost, and their edges, int32[m, length]; −1 after the last
+    edge. length: of the longest path, in edges."""
+    found = completions(line, n)
+    edges = np.full((np.count_nonzero(found.costs[0] < np.inf), length), -1, np.int32)
+    _trace(line.edges.target, found, edges)
+    return found.costs[0, : len(edges)], edges
 
 
 @kernel
-def _trace(edges: Edges, found: Completions, words: Words, labels: U32Matrix, begins: BoolMatrix) -> i64:
-    """Fill labels and begins, [n, words], of the paths of finite cost; return their number."""
-    for path in range(labels.shape[0]):
-        node, rank, first_arc = 0, i64(path), 0
-        if found.costs[node, rank] == np.inf:
-            return path
-        for word in range(words.n_forms.size):
+def _trace(targets: I32Array, found: Completions, edges: I32Matrix) -> None:
+    """Fill in the edges of paths."""
+    last = found.costs.shape[0] - 1
+    for path in range(edges.shape[0]):
+        node, rank, k = i64(0), i64(path), 0
+        while node < last:
             edge = found.edges[node, rank]
-            if words.n_forms[word] > 0:
-                labels[path, word] = words.first_labels[word] + edges.arc[edge] - first_arc
-            if edges.ends[edge]:
-                begins[path, word + 1] = True
-            node, rank = i64(edges.target[edge]), i64(found.ranks[node, rank])
-            first_arc += max(i64(words.n_forms[word]), 1)
-    return labels.shape[0]
+            edges[path, k] = edge
+            node, rank, k = i64(targets[edge]), i64(found.ranks[node, rank]), k + 1
