@@ -86,10 +86,11 @@ class Engine:
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
         paths = all_paths(line_lattice(words, arc_costs, self.lm.unknown), self.lm, self.starts)
         costs, edges = cheapest(paths, min(n, n_paths), len(words.n_forms) + 1)
-        arcs, ends = paths.edges.arc[edges[:, :-1]], paths.edges.ends[edges[:, :-1]]
-        n_arcs = np.maximum(words.n_forms, 1)  # an OOV word has one
-        labels = words.first_labels + (arcs - (np.cumsum(n_arcs) - n_arcs)).astype(np.uint32)
-        labels, begins = np.where(words.n_forms > 0, labels, np.uint32(0)), np.roll(ends, 1, axis=1)
+        n_arcs = np.maximum(words.n_forms, 1).astype(np.int64)  # an OOV word has one
+        first_labels = words.first_labels - np.cumsum(n_arcs) + n_arcs
+        labels = np.where(words.n_forms, first_labels + paths.edges.arc[edges[:, :-1]], 0).astype(np.uint32)
+        begins = np.zeros(labels.shape, np.bool_)
+        begins[:, 1:] = paths.edges.ends[edges[:, :-2]]
         return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [most_frequent(words)]
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
