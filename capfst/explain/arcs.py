@@ -23,7 +23,7 @@ from capfst.casing.types import CasingCosts, Copies, LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
-from capfst.search.paths import END, AllPaths, cheapest_paths
+from capfst.search.paths import END, AllPaths, cheapest_paths, places
 from capfst.text.tokenizer import NEWLINE
 
 LM, GAP, CONTEXT, SPELLING = "lm", "gap", "context", "spelling"
@@ -162,15 +162,13 @@ class Paths:
         n_arcs = int(np.count_nonzero(edges.arc != END))  # those of the line's end are the last edges
         if n_arcs > MOST_ARCS:
             raise CorpusError("the line has too many casings to be explained. Explain a part of it.")
-        n_forms = np.maximum(words.n_forms, 1).astype(np.int64)
-        words_of = np.repeat(np.arange(len(n_forms)), n_forms)[edges.arc[:n_arcs]]
-        forms = edges.arc[:n_arcs] - (np.cumsum(n_forms) - n_forms)[words_of]
+        words_of, forms = places(words, edges.arc[:n_arcs])
         labels = np.where(words.n_forms > 0, words.first_labels, unknown)[words_of] + forms
         of_edges = edges.ends, edges.lm, edges.gap, paths.through, line.is_first[edges.source]
         in_costs = np.where(forms == 0, columns[words_of], N_SHAPES + forms)
         fields = edges.source, edges.target, words_of, forms, labels, *of_edges, in_costs
         self._arcs = list(map(Arc, *(field[:n_arcs].tolist() for field in fields)))
-        self._first_arcs = np.searchsorted(words_of, np.arange(len(n_forms) + 1)).tolist()  # of each word
+        self._first_arcs = np.searchsorted(words_of, np.arange(len(words.n_forms) + 1)).tolist()  # of each word
         self._before, self._after = paths.before.tolist(), paths.after.tolist()
         self.states: list[int] = line.states.tolist()
         self.ends: dict[int, float] = dict(zip(edges.source[n_arcs:].tolist(), edges.lm[n_arcs:].tolist(), strict=True))

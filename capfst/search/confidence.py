@@ -73,19 +73,14 @@ def changes(
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
-    path: the best path. marginals: float64[2, forms], the costs of the best path through each form, or OOV word, where
-    the word is not the first of its sentence, and where it is.
+    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals).
     """
     data, best, tokens = spell(path, casing_costs.shapes)
     starts = tokens.starts.tolist()
-    n_arcs = np.maximum(words.n_forms, 1)
-    first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
     first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     spelled: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # all words, and their costs
     for (form, shape, is_first), texts in spellings(words, casing_costs, spell).items():
-        has_arc = n_arcs > form
-        costs = np.full(len(n_arcs), np.inf)
-        costs[has_arc] = marginals[int(is_first), first_arcs[has_arc] + form]
+        costs = marginals[int(is_first), :, form].copy()
         if shape is not None and casing_costs.arc_costs is not None and casing_costs.options is not None:
             # The arc cost of the form is the least of its options; an OOV word has no arc cost.
             has_form = words.n_forms > 0

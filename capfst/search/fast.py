@@ -19,7 +19,7 @@ from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import OUT_OF_CAPACITY, new_lattice
 from capfst.search.lookup import lookup_tables
-from capfst.search.paths import all_paths, cheapest, most_frequent
+from capfst.search.paths import all_paths, cheapest, most_frequent, places
 from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 
@@ -86,9 +86,8 @@ class Engine:
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
         paths = all_paths(line_lattice(words, arc_costs, self.lm.unknown), self.lm, self.starts)
         costs, edges = cheapest(paths, min(n, n_paths), len(words.n_forms) + 1)
-        n_arcs = np.maximum(words.n_forms, 1).astype(np.int64)  # an OOV word has one
-        first_labels = words.first_labels - np.cumsum(n_arcs) + n_arcs
-        labels = np.where(words.n_forms, first_labels + paths.edges.arc[edges[:, :-1]], 0).astype(np.uint32)
+        forms = places(words, paths.edges.arc[edges[:, :-1]])[1]
+        labels = np.where(words.n_forms, words.first_labels + forms, 0).astype(np.uint32)
         begins = np.zeros(labels.shape, np.bool_)
         begins[:, 1:] = paths.edges.ends[edges[:, :-2]]
         return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [most_frequent(words)]

@@ -234,13 +234,20 @@ def cheapest_paths(line: AllPaths) -> Paths:
     return Paths(through, before, to_go.edges[:, 0])
 
 
+def places(words: Words, arcs: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the word of each arc of a line, and which of the word's forms it is; an OOV word has one."""
+    n_arcs = np.maximum(words.n_forms, 1).astype(np.int64)
+    of_arcs = np.repeat(np.arange(len(n_arcs)), n_arcs)[arcs]
+    return of_arcs, arcs - (np.cumsum(n_arcs) - n_arcs)[of_arcs]
+
+
 def max_marginals(line: AllPaths, words: Words) -> npt.NDArray[np.float64]:
-    """Return float64[2, forms]: the cost of the cheapest path through each form of each word, in the order of the
-    words, where the word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An
+    """Return float64[2, words, forms]: the cost of the cheapest path through each form of each word, where the word is
+    not the first of a sentence, and where it is; +inf if no such path has a finite cost, or there is no such form. An
     OOV word has one form."""
-    least, arcs = np.full((2, int(np.maximum(words.n_forms, 1).sum())), np.inf), line.edges.arc != END
-    is_first = line.is_first[line.edges.source[arcs]].astype(np.int64)
-    np.minimum.at(least, (is_first, line.edges.arc[arcs]), cheapest_paths(line).through[arcs])
+    least, is_arc = np.full((2, len(words.n_forms), words.n_forms.max(initial=1)), np.inf), line.edges.arc != END
+    is_first = line.is_first[line.edges.source[is_arc]].astype(np.int64)
+    np.minimum.at(least, (is_first, *places(words, line.edges.arc[is_arc])), cheapest_paths(line).through[is_arc])
     return least
 
 
