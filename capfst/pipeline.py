@@ -642,7 +642,7 @@ class Pipeline:
         data, tokens = recased.tobytes(), self.tokens(recased)
         return Spelled(data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens)
 
-    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.NDArray[np.bool_] | None) -> AllPaths:
+    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.ArrayLike) -> AllPaths:
         """Return all paths through a line. stays_first: as for `line_lattice`."""
         lm, starts = self.loaded.lm, self.engine.starts
         return all_paths(line_lattice(words, costs.arc_costs, lm.unknown, stays_first), lm, starts)

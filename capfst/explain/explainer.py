@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
@@ -68,7 +69,7 @@ class _Explainer:
         least = of_first.argmin(1)
         own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
         self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least)
-        passes = None
+        passes: npt.ArrayLike = ()
         keeps = costs.keeps_capital
         if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language

@@ -55,12 +55,6 @@ class Edges(NamedTuple):
     lm: F64Array  # cost by the LM, −ln, including `</s>` if a sentence ends
     gap: F64Array  # cost by S: of the gap after the word, where a sentence may end
 
-    @classmethod
-    def empty(cls, n: int) -> Edges:
-        """Allocate n edges."""
-        ints, costs = np.empty((3, n), np.int32), np.empty((2, n))
-        return cls._make([*ints, np.empty(n, np.bool_), *costs])
-
 
 class _Nodes(NamedTuple):
     """The nodes of S ∘ T ∘ LM, as they are found."""
@@ -161,7 +155,8 @@ def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPa
             raise CorpusError(
                 "a line or a lattice has too many paths to search them all. Split the line, prune the lattice."
             )
-        edges, slots = Edges.empty(capacity), np.full(2 << capacity.bit_length(), -1, np.int32)
+        ints, ends, costs = np.empty((3, capacity), np.int32), np.empty(capacity, np.bool_), np.empty((2, capacity))
+        edges, slots = Edges._make([*ints, ends, *costs]), np.full(2 << capacity.bit_length(), -1, np.int32)
         found = _Nodes(np.empty(capacity, _NODE), slots, np.full((len(lattice.final), 2), -1, np.int32))
         n, n_edges = _compose(lattice, lm.model.states, lm.model.arcs, starts, found, edges)
         capacity *= 4
