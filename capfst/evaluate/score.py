@@ -10,7 +10,7 @@ which can be added and printed. All rates are in percent.
   that are identical in both.
 * capitalization error rate (Beaufays & Strope 2013, §5.1): deletions + insertions + substitutions of upper-case
   characters / upper-case characters of the reference, as in `edit_distance`. Each line is aligned separately; a line
-  with more than 4,096 capitals, in stretches of that many.
+  with more than 4,096 capitals, in stretches of up to so many.
 * word error rate (WER), if words are aligned: deletions + insertions + substitutions of words / words of the reference,
   regardless of case, as in `compare`. Accuracy, precision, recall and F1 then cover the words in common.
 

@@ -180,6 +180,12 @@ def test_lines_with_more_capitals_than_are_aligned_at_once():
     assert counts_of(scores)[2] == (4 * STRETCH + 1, 3 * STRETCH // 2 + 1, 0, 0)
 
 
+@pytest.mark.parametrize(("hypothesis", "wrong"), [("AB", 0), ("ab", 2 * STRETCH)])
+def test_a_word_with_more_capitals_than_are_aligned_at_once(hypothesis, wrong):
+    scores = score([f"One Two {'AB' * STRETCH} It"], [f"One two {hypothesis * STRETCH} it"])
+    assert counts_of(scores)[2] == (2 * STRETCH + 3, wrong + 2, 0, 0)
+
+
 def test_scores_with_different_settings_cannot_be_added():
     with pytest.raises(ValueError, match="skip-first:yes"):
         Scores() + Scores(skip_first=True)
