@@ -82,10 +82,10 @@ class Text(NamedTuple):
     tokens: TokenArray
     capitals: U32Array  # code points of the upper-case characters
 
-    def word(self, k: int) -> str:
-        """Return a token."""
-        token = self.tokens[k]
-        return self.lines[token["line"]][token["start"] : token["end"]]
+    def words(self, chosen: Indices) -> list[str]:
+        """Return tokens, by their indices."""
+        columns = (self.tokens[name][chosen].tolist() for name in ("line", "start", "end"))
+        return [self.lines[line][start:end] for line, start, end in zip(*columns, strict=True)]
 
     def first_words(self) -> Indices:
         """Return the index of each line's first token with a letter, where there is one."""
@@ -238,11 +238,10 @@ def _first_difference(ref: Text, hyp: Text) -> int:
 
 def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
     """Return the number of the first word in which both texts of a line differ in more than case, and it in both."""
-    one, other = (text._replace(tokens=text.tokens[text.tokens["line"] == line]) for text in (ref, hyp))
-    n = min(len(one.tokens), len(other.tokens))
-    differ = (one.tokens[folded][:n] != other.tokens[folded][:n] for folded in ("folded", "turkish"))
-    k = max(int(np.argmax(np.append(each, True))) for each in differ)
-    word, counterpart = (text.word(k) if k < len(text.tokens) else "" for text in (one, other))
+    one, other = (text.tokens[text.tokens["line"] == line] for text in (ref, hyp))
+    n = min(len(one), len(other))
+    k = max(int(np.argmax(np.append(one[name][:n] != other[name][:n], True))) for name in ("folded", "turkish"))
+    word, counterpart = ([*text.lines[line].split(), ""][k] for text in (ref, hyp))  # str.split and INFO agree
     return k + 1, word, counterpart
 
 
@@ -282,7 +281,7 @@ def count(
     cells = [row + TOKENS + shapes, (row + CORRECT + shapes)[same], (row + PROPOSED)[counterparts["n_capitals"] > 0]]
     if is_known:
         _, index, numbers = np.unique(tokens["exact"], return_index=True, return_inverse=True)
-        unknown = ~np.fromiter(map(is_known, map(ref.word, ref_pairs[index])), np.bool_)[numbers]
+        unknown = ~np.fromiter(map(is_known, ref.words(ref_pairs[index])), np.bool_)[numbers]
         cells += [(row + UNKNOWN)[unknown], (row + UNKNOWN_CORRECT)[unknown & same]]
     counts = np.bincount(np.concatenate(cells), minlength=n * COLUMNS).reshape(n, COLUMNS)
 

@@ -185,7 +185,7 @@ def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser |
     """Add lines to the analysis."""
     shapes = ref.tokens["shape"]
     _, index, numbers = np.unique(ref.tokens["exact"], return_index=True, return_inverse=True)
-    kinds = _kinds(list(map(ref.word, index)), recaser)[numbers]
+    kinds = _kinds(ref.words(index), recaser)[numbers]
     kinds[ref.first_words()] = INITIAL
     is_cased, wrong = shapes < Shape.CASELESS, ref.tokens["exact"] != hyp.tokens["exact"]
     analysis.lines += len(ref.lines)
@@ -193,10 +193,10 @@ def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser |
     analysis.wrong_shapes += np.bincount(shapes[wrong], minlength=len(CASED_SHAPES))
     analysis.tokens.update(kinds[is_cased].tolist())
     analysis.errors.update(kinds[wrong].tolist())
-    places = np.flatnonzero(wrong).tolist()
-    pairs = [(ref.word(k), hyp.word(k)) for k in places]
+    places = np.flatnonzero(wrong)
+    pairs = list(zip(ref.words(places), hyp.words(places), strict=True))
     differences = _differences(list(dict.fromkeys(pairs)))
-    for k, kind, pair in zip(places, kinds[wrong].tolist(), pairs, strict=True):
+    for k, kind, pair in zip(places.tolist(), kinds[wrong].tolist(), pairs, strict=True):
         for before, word, other, after in differences[pair]:
             entry = analysis.wrong_words.add(WrongWord(kind, word, other))
             if len(entry.excerpts) < EXCERPTS:
@@ -228,10 +228,10 @@ def _kinds(tokens: list[str], recaser: Recaser | None) -> npt.NDArray[np.int64]:
 
 def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
     """Return a word of token k, which consists of these parts, with the text around it."""
-    line = int(text.tokens["line"][k])
-    tokens, i = text.lines[line].split(), int(k - np.searchsorted(text.tokens["line"], line))
-    left = " ".join([*tokens[max(0, i - _EXCERPT_SIDE) : i], before])
-    right = " ".join([after, *tokens[i + 1 : i + 1 + _EXCERPT_SIDE]])
+    token = text.tokens[k]
+    line = text.lines[token["line"]]
+    left = " ".join([*line[: token["start"]].split()[-_EXCERPT_SIDE:], before])
+    right = " ".join([after, *line[token["end"] :].split()[:_EXCERPT_SIDE]])
     if len(left) > _EXCERPT_SIDE:
         left = "…" + left[-_EXCERPT_SIDE:]
     if len(right) > _EXCERPT_SIDE:
