@@ -21,7 +21,7 @@ NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range
 """Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
 
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
-_APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
+_HYPHEN, _ZERO, _NINE = (ord(c) for c in "-09")
 _CONSONANTS = uni.ascii_set("bcdfghjklmnpqrstvwxz")
 _AFTER_I = uni.ascii_set("bhjkpw")  # consonants rare after i at the start of common words
 _AFTER_E = uni.ascii_set("bhjw")  # the same after e
@@ -53,17 +53,9 @@ def spelling_of(language: Language) -> Spelling:
 
 
 @inner
-def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
-    """Return how many bytes the apostrophe at data[i] has: 1 for ', 3 for ’, 0 if there is none."""
-    if data[i] == _APOSTROPHE:
-        return 1
-    return 3 if data[i] == 0xE2 and i + 2 < end and data[i + 1] == 0x80 and data[i + 2] == 0x99 else 0
-
-
-@inner
 def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
     """Return whether data[i] belongs to a letter: outside ASCII, everything but ’ does."""
-    return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
+    return _A <= data[i] <= _Z or (data[i] >= 0x80 and uni.apostrophe(data, i, end) == 0)
 
 
 @outlined
@@ -106,7 +98,7 @@ def _after_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
     """Return where the name after o' begins: one or two letters, an apostrophe, at least two letters; −1 for other
     words."""
     for i in range(start + 1, end):
-        size = _apostrophe(data, i, end)
+        size = uni.apostrophe(data, i, end)
         if size > 0:
             fits = 1 <= _letters(data, start, i) <= 2 and _letters(data, i + size, end) >= 2
             return i + size if fits else -1
@@ -214,7 +206,7 @@ def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spellin
     none, one, two = 0, start, NOWHERE
     name = _after_apostrophe(word, start, end)
     if name > 0:
-        is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, but O'Neill
+        is_french = word[start] == _D and uni.apostrophe(word, start + 1, end) > 0  # d'Ivoire, but O'Neill
         one, two = NOWHERE if is_french else start, name
     elif _is_mac(word, start, end):
         two = start + 2

@@ -123,17 +123,12 @@ def _copy_form(
             i += 1
         elif b == 39:
             quote = i
-            while quote < end and not (
-                buf[quote] == 39 or (buf[quote] == 0xE2 and buf[quote + 1] == 0x80 and buf[quote + 2] == 0x99)
-            ):
+            while quote < end and uni.apostrophe(buf, quote, end) == 0:
                 quote += 1
             if quote < end:
-                i = quote + 1
-                if buf[quote] != 39:
-                    out[j], out[j + 1] = 0xE2, 0x80
-                    b = u8(0x99)
-                    i += 2
-                    j += 2
+                i = quote + uni.apostrophe(buf, quote, end)
+                j = _copy(buf, quote, i, out, j)
+                continue
         out[j] = b
         j += 1
     return j

@@ -66,12 +66,10 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
     shape = shape_of(buf, start, end, info)
     if policy == IGNORE or shape == Shape.LOWER or shape == Shape.CASELESS:
         return False
-    if policy == KEEP:
-        return True
     symbols = table.symbols
     is_symbol = is_same(symbols.data, symbols.offsets[k], symbols.offsets[k + 1], buf, start, end)
     is_upper = shape == Shape.UPPER or (shape == Shape.CAPITALIZED and end - start == 1)
-    return not is_symbol and not is_upper
+    return policy == KEEP or not (is_symbol or is_upper)
 
 
 @inner

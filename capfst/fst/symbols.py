@@ -229,7 +229,6 @@ def check(symbols: Symbols) -> I32Array:
         forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
         if len(set(forms)) < len(forms):
             raise DamagedModelError(f"a form of the word {symbols[starts[word]][:80]!r} is repeated")
-    as_long = 1 + np.flatnonzero((lengths[1:] == len(EPSILON)) & (data[offsets[1:-1]] == ord(EPSILON[0])))
-    if EPSILON in map(symbols.__getitem__, as_long.tolist()):
+    if EPSILON in map(symbols.__getitem__, symbols.forms(EPSILON, starts)):
         raise DamagedModelError(f"{EPSILON} is among its words")
     return starts

@@ -281,6 +281,14 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
 
 
 @inner
+def apostrophe(buf: U8Array, i: i64, end: i64) -> i64:
+    """Return how many bytes the apostrophe at buf[i] has: 1 for ', 3 for ’, 0 if there is none."""
+    if buf[i] == 39:
+        return 1
+    return 3 if buf[i] == 0xE2 and i + 2 < end and buf[i + 1] == 0x80 and buf[i + 2] == 0x99 else 0
+
+
+@inner
 def contains(buf: U8Array, start: i64, end: i64, code: i64) -> bool:
     """Return whether buf[start:end] has this character, of two bytes."""
     first, second = 0xC0 | code >> 6, 0x80 | code & 0x3F
