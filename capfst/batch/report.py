@@ -105,29 +105,23 @@ class BatchReport:
         )
 
 
-class Display:
+class Display(ExitStack):
     """Shows the progress of a run. Several threads call `advance`."""
 
     def __init__(self, quiet: bool = False) -> None:
+        super().__init__()
         self.quiet = quiet
         self.bar = not quiet and sys.stderr.isatty()
-        self._stack = ExitStack()
         self._advance: Advance = lambda more: None
         self._files, self._size = 0, 0
         self._ended, self._read = 0, 0
         self._start = time.monotonic()
 
-    def __enter__(self) -> Display:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
     def begin(self, files: int, size: int) -> None:
         self._files, self._size = files, size
         self._start = time.monotonic()
         if self.bar:
-            self._advance = self._stack.enter_context(progress(size, "recasing"))
+            self._advance = self.enter_context(progress(size, "recasing"))
 
     def advance(self, more: int) -> None:
         self._read += more  # without a lock: concurrent updates may be lost, which affects only the display

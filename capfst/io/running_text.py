@@ -123,9 +123,7 @@ class RunningText:
     data: str  # the part
     spans: list[Span]  # of its running text, in the order of this text, without overlaps; then those of remarks
     copies: Sequence[Copy] = ()  # further spans, and those of `spans`, or of earlier copies; spans may be in both
-    escape: Callable[[str, str], str] = lambda old, new: (
-        new
-    )  # the characters of a span, recased text → as it is written
+    escape: Callable[[str, str], str] = lambda old, new: new  # a span, and recased text → as it is written
     records: int = 0  # of the part: lines, objects or cues
     malformed: int = 0  # of these
     extra_lines: int = 0  # of the running text, which are not lines of the texts

@@ -72,7 +72,9 @@ def read_corpus(
         made = context.parallelize([part for _, part in parts], len(parts)).map(make).persist(StorageLevel.DISK_ONLY)
         for (_, part), report in zip(parts, made.map(itemgetter(2)).collect(), strict=True):
             if report.failed is not None:
-                _fail(part.file, options, report.failed)
+                for _ in text_blocks([part.file], options):  # its error names the line of the file, not of the part
+                    pass
+                raise CorpusError(report.failed)
             if report.wrapped:
                 text.wrapped[part.file] = report.wrapped
             text.verdicts += report.lines
@@ -88,13 +90,6 @@ def _parts(file: Path, options: TextOptions) -> list[Split]:
     """Return the parts of a file; there is only one unless its lines can be read independently."""
     parts = splits(file, _PART)
     return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Split(file)]
-
-
-def _fail(file: Path, options: TextOptions, failed: str) -> None:
-    """Raise the error of reading the whole file here, which names the line; a part only has its own line numbers."""
-    for _ in text_blocks([file], options):
-        pass
-    raise CorpusError(failed)
 
 
 # The functions below run in tasks.
