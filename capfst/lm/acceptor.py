@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE, ArcArray, StateArray
-from capfst.kernels import allocating, kernel
+from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, I32Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.levels import Level, NgramTable, cost, link
@@ -48,12 +48,16 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:
     return state, arcs
 
 
-@kernel
-def _fill(
-    backoff: F64Array, backoff_state: U32Array, word: U32Strided, prefix: U32Array, cost: F64Array, target: U32Array,
-    states: StateArray, arcs: ArcArray,
-) -> None:  # fmt: skip
-    """Fill the states and arcs, which are 0, of `_chunk`."""
+@allocating
+def _chunk(
+    backoff: F64Array, backoff_state: U32Array, word: U32Strided, prefix: U32Array, cost: F64Array, target: U32Array
+) -> tuple[StateArray, ArcArray]:
+    """Return states, numbered from 0 on, with their arcs, given the backoff cost of each and the state that this leads
+    to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
+    n_arcs = len(backoff)
+    for i in range(len(word)):
+        n_arcs += word[i] != 0
+    states, arcs = np.zeros(len(backoff), STATE), np.zeros(n_arcs, ARC)
     for i in range(len(word)):
         states[prefix[i]].narcs += word[i] != 0
     pos = 0
@@ -74,16 +78,6 @@ def _fill(
         arc.ilabel = arc.olabel = word[i]
         arc.weight = cost[i]
         arc.nextstate = target[i]
-
-
-def _chunk(
-    backoff: npt.NDArray, backoff_state: npt.NDArray, word: npt.NDArray, prefix: npt.NDArray, cost: npt.NDArray,
-    target: npt.NDArray,
-) -> Chunk:  # fmt: skip
-    """Return states, numbered from 0 on, with their arcs, given the backoff cost of each and the state that this leads
-    to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
-    states, arcs = np.zeros(len(backoff), STATE), np.zeros(len(backoff) + np.count_nonzero(word), ARC)
-    _fill(backoff, backoff_state, word, prefix, cost, target, states, arcs)
     return states, arcs
 
 

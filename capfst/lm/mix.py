@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.levels import Level, NgramTable, empty_table, link, normalize, united
+from capfst.lm.levels import Level, NgramTable, cost, empty_table, link, normalize, united
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 _ROUNDS = 200
@@ -51,8 +51,7 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
     whole = [link(list(own)) for own in zip(*merged, strict=True)]
     levels = whole[0]
     for n, level in enumerate(levels):
-        with np.errstate(divide="ignore"):
-            level.cost = -np.log(sum(w * np.exp(-own[n].cost) for w, own in zip(weights, whole, strict=True)))
+        level.cost = cost(sum(w * np.exp(-own[n].cost) for w, own in zip(weights, whole, strict=True)))
         level.backoff = np.zeros(len(level))
     for shorter, level in itertools.pairwise(levels):
         normalize(shorter, level)

@@ -38,9 +38,6 @@ class Trained:
     def _text(self) -> str:
         return f"{quantity(self.sentences, 'sentence')}, {quantity(self.tokens, 'token')}"
 
-    def __str__(self) -> str:
-        return self.report()
-
     def report(self) -> str:
         """Return the report that the command line prints."""
         lines = [str(self.cleaning)] if self.cleaning.lines else []
@@ -55,6 +52,8 @@ class Trained:
         if self.domains:
             lines.append(f"with a context model for {quantity(self.domains, 'domain')}")
         return "\n".join(lines)
+
+    __str__ = report
 
     def load(self, **options: Any) -> Recaser:
         """Open the model, as `capfst.load(self.path, **options)` does."""
