@@ -87,18 +87,18 @@ def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, 
     lock, sizes = Lock(), np.zeros(number, np.int64)
 
     def measure(piece: tuple[npt.NDArray, int]) -> npt.NDArray:
-        return windows_per_bucket(*piece, partition)
+        return np.bincount(buckets_of_windows(*piece, partition), minlength=number)
 
     if order > 1:
         sizes = sum(map_stream(measure, pieces(labels, 1), threads), sizes)
-    windows = Buckets(store, sizes, columns, np.uint64)
+    windows = Buckets(store, sizes, 2 * columns)
     nodes = [Buckets(store, sizes, node_columns) for _ in range(order + 1)]
 
     def scatter(piece: tuple[npt.NDArray, int]) -> None:
-        windows.put_sorted(*pack_windows(*piece, partition, layout))
+        windows.scatter(pack_windows(*piece, layout).view(np.uint32), buckets_of_windows(*piece, partition))
 
     def gather(bucket: int) -> None:
-        of_orders, of_counts, sentence_ends[:, bucket] = count_bucket(windows.take(bucket), layout)
+        of_orders, of_counts, sentence_ends[:, bucket] = count_bucket(windows.take(bucket).view(np.uint64), layout)
         for each, of_order in zip(nodes[2:], of_orders[2:], strict=True):
             each.put(bucket, of_order)
         first, last = partition.last_words(bucket)
@@ -158,20 +158,17 @@ class WindowLayout(NamedTuple):
 
 
 @allocating
-def windows_per_bucket(labels: U32Array, n_before: i64, partition: Partition) -> I64Array:
-    """Return int64[buckets]: the number of windows that end at labels[n_before:] per bucket."""
-    sizes = np.zeros(partition.n_buckets, np.int64)
+def buckets_of_windows(labels: U32Array, n_before: i64, partition: Partition) -> U32Array:
+    """Return the buckets of the windows that end at labels[n_before:]."""
+    buckets = np.empty(len(labels) - n_before, np.uint32)
     for t in range(n_before, len(labels)):
-        sizes[bucket_of(partition, labels[t], labels[t - 1] if t else 0)] += 1
-    return sizes
+        buckets[t - n_before] = bucket_of(partition, labels[t], labels[t - 1] if t else 0)
+    return buckets
 
 
 @allocating
-def pack_windows(
-    labels: U32Array, n_before: i64, partition: Partition, layout: WindowLayout
-) -> tuple[U64Matrix, I64Array]:
-    """Return the windows that end at labels[n_before:], uint64[·, columns], sorted by bucket; and each bucket's first
-    window, int64[buckets + 1].
+def pack_windows(labels: U32Array, n_before: i64, layout: WindowLayout) -> U64Matrix:
+    """Return the windows that end at labels[n_before:], uint64[·, columns].
 
     A window is w(t), w(t-1) … w(t-N+1), `bits` each, from the highest bits of the first column downwards, as many per
     column as fit.
@@ -183,11 +180,6 @@ def pack_windows(
     low = (u64(1) << step) - u64(1)
     spare = per_column * columns - layout.order  # words that would fit into the last column after the window's
     in_window = ~((u64(1) << u64(layout.bits * spare)) - u64(1))  # bits of the last column
-    bounds = np.zeros(partition.n_buckets + 1, np.int64)
-    sizes = windows_per_bucket(labels, n_before, partition)
-    for bucket in range(partition.n_buckets):
-        bounds[bucket + 1] = bounds[bucket] + sizes[bucket]
-    next_row = bounds.copy()
     packed = np.empty((len(labels) - n_before, columns), np.uint64)
     window = np.zeros(columns, np.uint64)
     for t in range(len(labels)):
@@ -197,14 +189,11 @@ def pack_windows(
         window[0] = (window[0] >> step) | (u64(word) << top)
         window[columns - 1] &= in_window
         if t >= n_before:
-            to = bucket_of(partition, word, labels[t - 1] if t else 0)
-            row = next_row[to]
-            next_row[to] = row + 1
             for c in range(columns):
-                packed[row, c] = window[c]
+                packed[t - n_before, c] = window[c]
         if word == 0:
             window[:] = 0
-    return packed, bounds
+    return packed
 
 
 @allocating

@@ -124,13 +124,13 @@ def _bytes(records: npt.NDArray) -> memoryview:
 
 
 class Buckets:
-    """Buckets of records: matrices of `width` columns, of at most capacity[b] rows."""
+    """Buckets of records: uint32 matrices of `width` columns, of at most capacity[b] rows."""
 
-    def __init__(self, store: Store, capacity: npt.NDArray, width: int, dtype: npt.DTypeLike = np.uint32) -> None:
-        self.store, self.width, self.dtype = store, width, np.dtype(dtype)
+    def __init__(self, store: Store, capacity: npt.NDArray, width: int) -> None:
+        self.store, self.width = store, width
         self.sizes = np.zeros(len(capacity), np.int64)
         self._capacity = capacity
-        self._row = self.dtype.itemsize * width  # bytes
+        self._row = 4 * width  # bytes
         self._in_memory = np.zeros(len(capacity), np.int64)  # rows; they precede those in the file
         self._memory: list[npt.NDArray | None] = [None] * len(capacity)
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
@@ -144,7 +144,7 @@ class Buckets:
         """Return the bucket's memory, allocated at the first call."""
         records = self._memory[bucket]
         if records is None:
-            records = sparse(int(self._capacity[bucket]) * self.width, self.dtype).reshape(-1, self.width)
+            records = sparse(int(self._capacity[bucket]) * self.width, np.uint32).reshape(-1, self.width)
             self._memory[bucket] = records
         return records
 
@@ -171,20 +171,17 @@ class Buckets:
             assert self._file is not None
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
-    def put_sorted(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
-        """Add records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
+    def scatter(self, records: npt.NDArray, buckets: npt.NDArray) -> None:
+        """Add each of the records to its bucket, uint32[·]."""
+        records, bounds = _sort_by_bucket(records, buckets, len(self))
         for bucket in np.flatnonzero(np.diff(bounds)).tolist():
             self.put(bucket, records[bounds[bucket] : bounds[bucket + 1]])
-
-    def scatter(self, records: npt.NDArray, bucket: npt.NDArray) -> None:
-        """Add each of the records to its bucket, uint32[·]."""
-        self.put_sorted(*_sort_by_bucket(records, bucket, len(self)))
 
     def take(self, bucket: int) -> npt.NDArray:
         """Remove and return the bucket's records."""
         size, in_memory = int(self.sizes[bucket]), int(self._in_memory[bucket])
         if not size:
-            return np.empty((0, self.width), self.dtype)
+            return np.empty((0, self.width), np.uint32)
         records = self._range(bucket)[:size]
         self._memory[bucket] = None
         self.store.release(in_memory * self._row)
