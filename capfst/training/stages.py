@@ -54,7 +54,7 @@ from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
 from capfst.system.atomic import check_output
 from capfst.system.buckets import Store
-from capfst.system.budget import PROGRAM, resident
+from capfst.system.budget import PROGRAM, resident, return_freed_memory
 from capfst.system.progress import Progress
 from capfst.system.progress import progress as shown
 from capfst.text.abbreviations import NEVER, listed
@@ -244,6 +244,7 @@ def count(lists: tuple[WordLists | None, str], read: ReadCorpus, inputs: Inputs)
     """
     words, digest = lists
     digest = hashlib.blake2b((read.digest + digest).encode(), digest_size=8).hexdigest() if words else read.digest
+    return_freed_memory()  # by the threads that read
     vocabulary, corpus = build_vocabulary(read.interners, read.streams, inputs.rules, words)
     report = cleaning.Report(inputs.filters, read.verdicts)
     if read.wrapped:
@@ -384,6 +385,7 @@ def _spooled(part: Part, store: Store) -> Part:
 def estimate(text: Counted, job: Job) -> Acceptor:
     """Count the n-grams, estimate their probabilities and prune them."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
+    return_freed_memory()
     if options.memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
         used = options.memory // 16 + max(0, resident() - PROGRAM)
         options = replace(options, memory=options.memory - used)
