@@ -19,6 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
+from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
+
+from capfst.kernels.types import U32Matrix  # isort: skip
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
@@ -44,10 +48,10 @@ _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by freq
 
 def transferred(
     context: cm.Context,
-    old: npt.NDArray[np.int32],
+    old: I32Array,
     symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    shapes: npt.NDArray[np.uint8] | None = None,
+    starts: I32Array,
+    shapes: U8Array | None = None,
 ) -> cm.Context:
     """Return the context model for other symbols, whose words' first labels are `starts`.
 
@@ -79,20 +83,20 @@ def transferred(
     )
 
 
-def _left_out(context: cm.Context, kept: npt.NDArray[np.int32]) -> RareWords:
+def _left_out(context: cm.Context, kept: I32Array) -> RareWords:
     evidence = context.words["shape_evidence"].copy()
     evidence[kept] = lx.UNSEEN
     rest = (evidence != lx.UNSEEN) & (evidence < lx.BEGIN)
     return RareWords.of(context.words["word_hash"][rest], evidence[rest])
 
 
-def labels_of(known: Symbols, symbols: Symbols) -> npt.NDArray[np.int64]:
+def labels_of(known: Symbols, symbols: Symbols) -> I64Array:
     """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
     labels = {known.utf8(label): label for label in range(len(known))}
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
 
 
-def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def first_labels(model: CapFst, symbols: Symbols, starts: I32Array) -> I32Array:
     """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
     labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
     return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)
@@ -101,12 +105,12 @@ def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
 class Counts(NamedTuple):
     """How often words were seen in each shape."""
 
-    shapes: npt.NDArray[np.int64]  # [words, N_SHAPES], at most about MOST_COUNTED per word if from a model
-    totals: npt.NDArray[np.float64]  # [words]: of all shapes, without that limit
-    languages: npt.NDArray[np.int32]  # [languages, words, N_SHAPES]; [0, words, N_SHAPES] if none are distinguished
+    shapes: I64Matrix  # [words, N_SHAPES], at most about MOST_COUNTED per word if from a model
+    totals: F64Array  # [words]: of all shapes, without that limit
+    languages: I32Cube  # [languages, words, N_SHAPES]; [0, words, N_SHAPES] if none are distinguished
 
 
-def counts_of(context: cm.Context, first: npt.NDArray[np.int32]) -> Counts:
+def counts_of(context: cm.Context, first: I32Array) -> Counts:
     """Return the counts in a context model of the words with these first labels, of which 0 is a word that it lacks."""
     records = context.words[first]
     evidence = records["shape_evidence"]
@@ -118,7 +122,7 @@ def counts_of(context: cm.Context, first: npt.NDArray[np.int32]) -> Counts:
     return Counts(shapes, totals, np.array(languages, np.int32).reshape(-1, *shapes.shape))
 
 
-def _counts(evidence: npt.NDArray[np.uint8], totals: npt.NDArray) -> npt.NDArray[np.int64]:
+def _counts(evidence: U8Array, totals: npt.NDArray) -> I64Matrix:
     """Return int64[n, N_SHAPES]: counts that have this shape evidence, up to MOST_COUNTED of these totals."""
     seen = (evidence > lx.UNSEEN) & (evidence < lx.LISTED)
     code = np.where(seen, evidence, 1).astype(np.int64) - 1
@@ -144,7 +148,7 @@ def added(one: Counts, other: Counts) -> Counts:
     return Counts(one.shapes + other.shapes, one.totals + other.totals, languages)
 
 
-def with_counts(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], more: Counts) -> cm.Context:
+def with_counts(context: cm.Context, symbols: Symbols, starts: I32Array, more: Counts) -> cm.Context:
     """Return the context model with more counts of some words. Its weights stay; words that it had not seen get those
     that seen words have.
 
@@ -159,9 +163,7 @@ def with_counts(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.in
     return context
 
 
-def scores_of(
-    context: cm.Context, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int16]:
+def scores_of(context: cm.Context, hashes: U32Matrix, evidence: U8Array) -> I16Matrix:
     """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
     the file."""
     weights, owners = cm.unpacked(context.stage1)
@@ -170,7 +172,7 @@ def scores_of(
     return scores
 
 
-def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: Counts, more: Counts) -> cm.Context:
+def _with_evidence(context: cm.Context, starts: I32Array, counts: Counts, more: Counts) -> cm.Context:
     """Return a copy with the evidence of `counts` for the words that have `more`."""
     first = starts[:-1]
     changed = (more.totals > 0) & (context.shapes[first] != Shape.CASELESS)
@@ -189,9 +191,9 @@ def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: C
 def adapted(
     context: cm.Context,
     symbols: Symbols,
-    starts: npt.NDArray[np.int32],
+    starts: I32Array,
     corpus: LabeledCorpus,
-    labels: npt.NDArray[np.int64],
+    labels: I64Array,
     learned: Sample,
     show: Progress,
 ) -> cm.Context:
@@ -232,7 +234,7 @@ def adapted(
     )
 
 
-def _lexicon(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], known: Counts) -> lx.Lexicon:
+def _lexicon(context: cm.Context, symbols: Symbols, starts: I32Array, known: Counts) -> lx.Lexicon:
     first = starts[:-1]
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(first)), np.diff(starts))
@@ -252,12 +254,12 @@ def _lexicon(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32
     )
 
 
-def _listed(evidence: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _listed(evidence: U8Array) -> U8Array:
     """Return the shape evidence that comes from word lists alone; UNSEEN for the other words."""
     return np.where((evidence >= lx.LISTED) & (evidence < lx.BEGIN), evidence, lx.UNSEEN).astype(np.uint8)
 
 
-def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: npt.NDArray[np.uint8]) -> Tables:
+def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: U8Array) -> Tables:
     """Return the weights in a file as tables to learn on from. evidence: shape evidence of the words in the file.
 
     The weights of a word are what its scores have in addition to the features that own a slot.
@@ -277,7 +279,7 @@ def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: npt.NDArray[np.u
     return Tables(stage1, stage2, first_pass, (owners, owners2, owners_first), words)
 
 
-def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _rows(weights: F32Matrix) -> F32Matrix:
     """Return rows as in `learn.Tables` with these weights of each shape except LOWER."""
     rows = np.zeros((len(weights), 2 * N_SHAPES), np.float32)
     rows[:, 1:N_SHAPES] = weights
@@ -285,7 +287,7 @@ def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return rows
 
 
-def _integers(rows: npt.NDArray[np.float32], scale: float) -> npt.NDArray[np.int16]:
+def _integers(rows: F32Matrix, scale: float) -> I16Matrix:
     """Return the weights of rows, of each shape except LOWER, less LOWER's, in units of `scale`."""
     weights = (rows[:, 1:N_SHAPES] - rows[:, :1]) / np.float32(scale)
     return np.clip(np.rint(weights), -(1 << 14), 1 << 14).astype(np.int16)

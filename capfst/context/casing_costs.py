@@ -16,7 +16,6 @@ spellings, follows on the same tokens (spellings.py).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.first_words import small_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
@@ -273,17 +272,17 @@ def _keep_small(
 
 def casing_costs(
     context: Context | None,
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
     transducer: Transducer,
     guess: bool,
     include_pruned: bool = False,
-    begins: npt.NDArray[np.bool_] | None = None,
-    rarity: npt.NDArray[np.float32] | None = None,
+    begins: BoolArray | None = None,
+    rarity: F32Array | None = None,
     is_column: bool = False,
     language: int = ANY,
     spellings: Context | None = None,
-    given: npt.NDArray[np.uint8] | None = None,
+    given: U8Array | None = None,
     written: Written = NOT_USED,
     n_given: int = 0,
 ) -> CasingCosts:

@@ -19,11 +19,12 @@ from functools import cache
 from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shapes_of
 from capfst.casing.types import Words
+from capfst.context.features import TokenArray
 from capfst.context.lexicon import BEGIN
+from capfst.kernels.types import F32Matrix, I64Array, U8Array
 from capfst.text.facts import rows as rows_of
 from capfst.text.facts import small_in_titles
 from capfst.text.strings import Strings
@@ -47,15 +48,13 @@ def _legal_forms() -> dict[str, int]:
     return dict(zip(map(str.lower, forms), shapes_of(Strings.of(map(str.encode, forms))).tolist(), strict=True))
 
 
-def _spelled(buf: npt.NDArray[np.uint8], words: Words, rows: npt.NDArray[np.int64]) -> list[str]:
+def _spelled(buf: U8Array, words: Words, rows: I64Array) -> list[str]:
     """Return these words in lower case."""
     spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
     return [lower_bytes(buf[start:end].tobytes()).decode() for start, end in spans]
 
 
-def share_capitals(
-    buf: npt.NDArray[np.uint8], words: Words, tokens: npt.NDArray[np.void], log_p: npt.NDArray[np.float32]
-) -> None:
+def share_capitals(buf: U8Array, words: Words, tokens: TokenArray, log_p: F32Matrix) -> None:
     """Change ln p, float32[n, N_SHAPES], of the n words of a column in place. tokens: TOKEN[n], of these words."""
     rows = np.flatnonzero(tokens["shape_evidence"] < BEGIN)
     spelled = _spelled(buf, words, rows)

@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.types import KEEPS, KEEPS_FIRST, Copies, Words
@@ -260,7 +259,7 @@ def _collect(words: Words, written: Written, keeps: U8Array, starts: I64Array) -
     return n_mixed
 
 
-def stays(buf: npt.NDArray[np.uint8], words: Words, written: Written) -> tuple[Copies | None, npt.NDArray[np.uint8]]:
+def stays(buf: U8Array, words: Words, written: Written) -> tuple[Copies | None, U8Array]:
     """Return the words that are written in mixed case, as they are; and uint8[n]: KEEPS for a word whose capital may
     come from its position, KEEPS_FIRST if all words of its line have one, else 0."""
     n = len(words.starts)

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import allocating, inner
-from capfst.kernels.types import F64Array, I64Array, I64Matrix, f64, i64
+from capfst.kernels.types import BoolArray, F64Array, I64Array, I64Matrix, U8Array, U8Matrix, U32Array, f64, i64
 
 BOUNDARY, RARE = 0, 1
 """Classes that no form enters or leaves: line ends, and forms too rare to be classified."""
@@ -149,9 +148,7 @@ def _exchange(
     return moved
 
 
-def label_classes(
-    sources: Sequence[npt.NDArray[np.uint32]], n_labels: int, n_classes: int = N_CLASSES
-) -> npt.NDArray[np.uint8]:
+def label_classes(sources: Sequence[U32Array], n_labels: int, n_classes: int = N_CLASSES) -> U8Array:
     """Return uint8[n_labels], the class of each label in these sentences, each of which ends with 0."""
     occurrences = sum((np.bincount(source, minlength=n_labels) for source in sources), np.zeros(n_labels, np.int64))
     order = np.argsort(-occurrences, kind="stable")
@@ -185,11 +182,11 @@ def label_classes(
 
 
 def word_classes(
-    class_of: npt.NDArray[np.uint8],
-    word_of: npt.NDArray[np.int64],
-    lower: npt.NDArray[np.bool_],
-    occurrences: npt.NDArray[np.int64],
-) -> npt.NDArray[np.uint8]:
+    class_of: U8Array,
+    word_of: I64Array,
+    lower: BoolArray,
+    occurrences: I64Array,
+) -> U8Matrix:
     """Return uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
     capitals; RARE if the word has no such form.
 

@@ -22,9 +22,9 @@ from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner, kernel
-from capfst.kernels.types import F32Matrix, F64Array, I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
+from capfst.kernels.types import F32Matrix, F64Array, I8Matrix, I16Matrix, I32Array, U8Array, U8Matrix, U32Array
 
-from capfst.kernels.types import f32, f64, i16, i64, u32, u64  # isort: skip
+from capfst.kernels.types import U32Matrix, f32, f64, i16, i64, u32, u64  # isort: skip
 
 if TYPE_CHECKING:
     from capfst.context.learn import Tables
@@ -144,7 +144,7 @@ class Context(NamedTuple):
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
-def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
+def word_records(hashes: U32Matrix) -> lx.WordRecordArray:
     """Return WORD_RECORD[words], of unknown words with these hashes: uint32[words, N_HASHES]."""
     words = np.zeros(len(hashes), lx.WORD_RECORD)
     words["word_hash"], words["suffix2_hash"] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
@@ -154,7 +154,7 @@ def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
     return words
 
 
-def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: npt.NDArray[np.int32]) -> Context:
+def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I32Array) -> Context:
     """Build the context model of a model whose words have the first labels `starts`."""
     words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
     learned = tables.stage1, tables.stage2, tables.first_pass
@@ -188,7 +188,7 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: np
     )
 
 
-def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
+def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
     """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
     MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
     """
@@ -215,7 +215,7 @@ def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
             weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
 
 
-def _most_important(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
     """Return uint32[slots]: of the rows that share a slot, the most important one."""
     n_slots = len(weights) // ROWS_PER_SLOT
     kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
@@ -239,7 +239,7 @@ def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array
                 kept[slot, k] = weights[row, k]
 
 
-def packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+def packed(weights: I16Matrix, owners: U8Array) -> U32Array:
     """Return the slots of a table, uint32[slots]: the inverse of `unpacked`."""
     bytes_ = np.empty((len(weights), N_SHAPES), np.uint8)
     bytes_[:, :-1], bytes_[:, -1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128, owners
@@ -279,7 +279,7 @@ def sum_word_scores(
                 scores[word, k] += weights[i64(features[i] & mask), k]
 
 
-def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+def unpacked(slots: U32Array) -> tuple[I16Matrix, U8Array]:
     """Return the weights in the slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each
     slot holds."""
     bytes_ = np.ascontiguousarray(slots).view(np.uint8).reshape(-1, 4)
@@ -289,7 +289,7 @@ def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.
     return weights, owners
 
 
-def weights_of(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+def weights_of(table: U32Array, features: U32Array) -> I16Matrix:
     """Return the weights of features, int16[n, N_SHAPES − 1]."""
     weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
     numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Transducer
@@ -22,9 +21,10 @@ from capfst.context import features as ft
 from capfst.context.context_model import Context, weights_of
 from capfst.context.shape_scores import Kept, score
 from capfst.context.tokens import read_words
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I16Matrix, U8Array, U32Array
 from capfst.text.tokenizer import NEWLINE
 
-Reasons = dict[str, npt.NDArray[np.float64]]
+Reasons = dict[str, F64Array]
 """What features, in words, contribute to ln p of each shape, float64[N_SHAPES]."""
 
 _NAMES = {
@@ -59,10 +59,10 @@ _WORDINGS = (
 
 def contributions(
     context: Context,
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
     transducer: Transducer,
-    begins: npt.NDArray[np.bool_],
+    begins: BoolArray,
     language: int,
     chosen: range,
 ) -> list[Reasons]:
@@ -81,9 +81,7 @@ def contributions(
     return reasons
 
 
-def _rows(
-    context: Context, features: npt.NDArray[np.uint32], label: int, of_network: npt.NDArray[np.float32]
-) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+def _rows(context: Context, features: U32Array, label: int, of_network: F32Array) -> Iterator[tuple[str, F32Array]]:
     """Yield the name of each feature of a word, and what it contributes to the scores of the shapes, of which LOWER may
     be left out. features, of_network: as in Kept."""
     of_first, of_stage1, decided = np.split(features, (ft.N_FIRST_FEATURES, ft.DECIDED_FEATURES))
@@ -101,18 +99,18 @@ def _rows(
     yield "all words around it", of_network
 
 
-def _named(template: int, rows: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+def _named(template: int, rows: F32Matrix) -> Iterator[tuple[str, F32Array]]:
     return ((_NAME_OF[number], row) for number, row in enumerate(rows, template))
 
 
-def _weights(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+def _weights(table: U32Array, features: U32Array) -> I16Matrix:
     """Return the weights of features, 0 for those that are 0."""
     weights = weights_of(table, features)
     weights[features == 0] = 0
     return weights
 
 
-def _in_words(name: str, buf: npt.NDArray[np.uint8], words: Words, i: int, begins: npt.NDArray[np.bool_]) -> str:
+def _in_words(name: str, buf: U8Array, words: Words, i: int, begins: BoolArray) -> str:
     """Return the name of a feature of word i, with the words that it is about."""
 
     def word(match: re.Match[str]) -> str:

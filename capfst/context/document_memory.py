@@ -12,7 +12,6 @@ so the order of a document's lines does not matter; sums are integers, so the re
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.types import Words
@@ -43,7 +42,7 @@ def _rarity(first_labels: I64Array, n_forms: U32Array, arcs: ArcArray, weights: 
         weights[i] = RARE / (RARE + frequency)
 
 
-def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
+def rarity(words: Words, arcs: ArcArray) -> F32Array:
     """Return float32[n], the weight w of each word's memory, from 0 to 1 (an OOV word). arcs: those of the LM."""
     weights = np.empty(len(words.token_types), np.float32)
     _rarity(words.first_labels.astype(np.int64), words.n_forms, arcs, weights)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
@@ -123,9 +122,7 @@ def _score(
     _weigh(gaps, n_gaps, begun, context, odds)
 
 
-def gap_odds(
-    context: Context, buf: npt.NDArray[np.uint8], words: Words, transducer: Transducer
-) -> npt.NDArray[np.float32]:
+def gap_odds(context: Context, buf: U8Array, words: Words, transducer: Transducer) -> F32Array:
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
     lowercaser = Lowercaser.of(transducer, measure(words, words.may_begin)[0])

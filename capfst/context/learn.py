@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import features as ft
@@ -349,7 +348,7 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
 
 
 def learn(
-    labels: npt.NDArray[np.uint32],
+    labels: U32Array,
     lexicon: lx.Lexicon,
     tables: Tables,
     language: int = 0,

@@ -195,7 +195,7 @@ def _fill_evidence(counts: I64Matrix, listed: U8Array, evidence: U8Array) -> Non
         evidence[word] = evidence_of(counts[word], listed, word)
 
 
-def word_evidence(counts: npt.NDArray[np.integer], listed: npt.NDArray[np.uint8] = NOT_LISTED) -> npt.NDArray[np.uint8]:
+def word_evidence(counts: npt.NDArray[np.integer], listed: U8Array = NOT_LISTED) -> U8Array:
     """Return `evidence_of` of all words. counts: [words, N_SHAPES]."""
     evidence = np.empty(len(counts), np.uint8)
     _fill_evidence(counts.astype(np.int64, copy=False), listed, evidence)
@@ -256,7 +256,7 @@ def _hash_words(
         hash_word(word, 0, size, info, hashes[number])
 
 
-def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
+def hash_words(symbols: Symbols, starts: I32Array) -> U32Array:
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
@@ -276,14 +276,14 @@ def _find_marks(data: U8Array, offsets: I64Array, starts: I32Array, info: U8Arra
             i = uni.decode(data, i, end)[1]
 
 
-def word_marks(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+def word_marks(symbols: Symbols, starts: I32Array) -> U8Array:
     """Return uint8[words], the marks of a model's lowercase words, as in Lexicon."""
     marks = np.empty(len(starts) - 1, np.uint8)
     _find_marks(symbols.data, symbols.offsets, starts, uni.INFO, marks)
     return marks
 
 
-def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:
     """Return uint8[V + 1], the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):
@@ -293,9 +293,9 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
 
 
 def add_shape_counts(
-    labels: npt.NDArray[np.uint32],
-    word_of: npt.NDArray[np.int64],
-    shapes: npt.NDArray[np.uint8],
+    labels: U32Array,
+    word_of: I64Array,
+    shapes: U8Array,
     step: int,
     counts: npt.NDArray[np.signedinteger],
 ) -> None:
@@ -305,9 +305,7 @@ def add_shape_counts(
         np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))
 
 
-def shape_counts(
-    labels: npt.NDArray[np.uint32], word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int64]:
+def shape_counts(labels: U32Array, word_of: I64Array, shapes: U8Array) -> I64Matrix:
     """Return int64[words, N_SHAPES]: how often a corpus has each word in each shape.
 
     labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.lexicon import LISTED, N_TRUSTED, TRUST, UNSEEN, Lexicon, word_evidence
 from capfst.corpus.vocabulary import Frequencies
+from capfst.kernels.types import F32Matrix, U8Array
 
 _RARE = 20
 """Most occurrences of a word of the corpus by which lists are judged."""
@@ -40,7 +41,7 @@ def with_lists(lexicon: Lexicon, lists: list[Frequencies]) -> Lexicon:
     return lexicon._replace(listed=_evidence(log_p), language_listed=of_languages)
 
 
-def _log_probabilities(each: Frequencies, lexicon: Lexicon, corpus: npt.NDArray) -> npt.NDArray[np.float32]:
+def _log_probabilities(each: Frequencies, lexicon: Lexicon, corpus: npt.NDArray) -> F32Matrix:
     """Return float32[words, N_SHAPES]: ln p of the shapes of the words in a list, given the counts of the corpus; 0 for
     words that it lacks."""
     counts = np.zeros(corpus.shape, np.int64)
@@ -60,7 +61,7 @@ def _log_probabilities(each: Frequencies, lexicon: Lexicon, corpus: npt.NDArray)
     return log_p[evidence]
 
 
-def _evidence(log_p: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+def _evidence(log_p: F32Matrix) -> U8Array:
     """Return the shape evidence of words, given ln p of their shapes: UNSEEN if all are 0."""
     p = np.exp(log_p - log_p.max(1, keepdims=True))
     best = p.argmax(1)

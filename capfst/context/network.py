@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
@@ -28,7 +27,7 @@ from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, wid
 from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, I16Matrix, I32Array, I64Array, U8Array
 
-from capfst.kernels.types import f32, i16, i32, i64, u32, u64  # isort: skip
+from capfst.kernels.types import U16Array, U32Array, f32, i16, i32, i64, u32, u64  # isort: skip
 
 REACH = PADDING
 """The largest distance, in tokens, of words whose places are told apart."""
@@ -79,7 +78,7 @@ class Network(NamedTuple):
     output: F32Matrix  # [N_HIDDEN, N_SHAPES]: u_k
 
     @classmethod
-    def of(cls, embeddings: npt.NDArray[np.int8], layers: Layers) -> Network:
+    def of(cls, embeddings: I8Matrix, layers: Layers) -> Network:
         """Return the network with these weights.
 
         Raises:
@@ -112,7 +111,7 @@ def ending_embedding(suffix2_hash: u32) -> i64:
     return 1 + i64(u64(suffix2_hash) * u64(N_ENDINGS) >> u64(32))
 
 
-def ending_embeddings(suffix2_hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:
+def ending_embeddings(suffix2_hashes: U32Array) -> U16Array:
     """Return what `ending_embedding` does for each word, uint16[words]."""
     return (1 + (suffix2_hashes.astype(np.uint64) * np.uint64(N_ENDINGS) >> np.uint64(32))).astype(np.uint16)
 

@@ -26,7 +26,7 @@ from capfst.context.tokens import read_words
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating
-from capfst.kernels.types import F32Matrix, F64Matrix, I32Array, U8Array, f64
+from capfst.kernels.types import F32Array, F32Matrix, F64Array, F64Matrix, I32Array, I64Array, U8Array, f64
 from capfst.text.tokenizer import NEWLINE
 
 PART = "noise"
@@ -43,14 +43,14 @@ _EXCESS = np.array([0.01, 0.02, 0.05, 0.1])
 _SMALL_STEP = 1e-4  # nats: the last step that changes the weights
 _WEIGHTS = 1.0, 1.3
 """Of the evidence of words written in lower case, and of others, relative to ln p. Tuned on held-out text."""
-_Shapes = npt.NDArray[np.uint8]
-_Random = npt.NDArray[np.float64]
+_Shapes = U8Array
+_Random = F64Array
 
 
 class Noise(NamedTuple):
     """The value of the written case."""
 
-    evidence: npt.NDArray[np.float32]  # [N_ROWS, N_SHAPES], as from channel.py
+    evidence: F32Matrix  # [N_ROWS, N_SHAPES], as from channel.py
 
     @classmethod
     def of(cls, model: CapFst) -> Noise | None:
@@ -95,7 +95,7 @@ def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
     return Noise(_stable(weights * np.where(np.arange(N_ROWS) % N_SHAPES == Shape.LOWER, *_WEIGHTS)[:, None]))
 
 
-def _documents(text: bytes) -> list[npt.NDArray[np.uint8]]:
+def _documents(text: bytes) -> list[U8Array]:
     buf = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(buf == ord("\n"))[_LINES - 1 :: _LINES] + 1
     return [document for document in np.split(buf, ends) if document.size]
@@ -104,7 +104,7 @@ def _documents(text: bytes) -> list[npt.NDArray[np.uint8]]:
 class _Document:
     """Lines of cased text, whose words can be made careless."""
 
-    def __init__(self, buf: npt.NDArray[np.uint8], context: Context, transducer: Transducer) -> None:
+    def __init__(self, buf: U8Array, context: Context, transducer: Transducer) -> None:
         self.buf, self.words = buf, transducer.words(buf)
         self.words.may_begin[:] = False
         n = len(self.words.starts)
@@ -115,9 +115,7 @@ class _Document:
         self.line = np.cumsum(is_end) - is_end
         self.is_frequent = self.text.tokens["frequency_rank"][self.text.token_of] > 0
 
-    def score(
-        self, shapes: _Shapes, context: Context, style: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def score(self, shapes: _Shapes, context: Context, style: F32Array) -> tuple[I32Array, F32Matrix]:
         """Return the row of each word if it is written in these shapes, and ln p of its true shapes."""
         written = Written.of(shapes, np.zeros((N_ROWS, N_SHAPES), np.float32), style)
         log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
@@ -125,7 +123,7 @@ class _Document:
         return written.rows, log_p
 
 
-def _stable(weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+def _stable(weights: npt.NDArray[np.floating]) -> F32Matrix:
     """Return the weights, changed so that the best casing of a line is still the best one if the line is written in it,
     which is a line with less noise.
 
@@ -160,7 +158,7 @@ def _noisy(document: _Document, seed: int, of_text: bool) -> _Shapes:
     return shapes
 
 
-def _random(seed: int, stream: int, numbers: npt.NDArray[np.int64]) -> _Random:
+def _random(seed: int, stream: int, numbers: I64Array) -> _Random:
     """Return pseudo-random numbers in [0, 1), the same for the same arguments (SplitMix64; Steele et al. 2014)."""
     z = numbers.astype(np.uint64) + np.uint64((seed << 34) + (stream << 32) + 1)
     z *= np.uint64(0x9E3779B97F4A7C15)
@@ -169,7 +167,7 @@ def _random(seed: int, stream: int, numbers: npt.NDArray[np.int64]) -> _Random:
     return ((z ^ z >> np.uint64(31)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
 
 
-def _prior() -> npt.NDArray[np.float32]:
+def _prior() -> F32Matrix:
     """Return ln P(written | true), float32[N_ROWS, N_SHAPES], if noise occurred at the rates of the styles."""
     p = np.full((N_MISSING, N_EXCESS, N_SHAPES, N_SHAPES), 2e-4)  # …, true, written
     missing = np.array([0.005, 0.05, 0.13, 0.3, 0.52, 0.78, 0.95])[:, None]
@@ -184,11 +182,11 @@ def _prior() -> npt.NDArray[np.float32]:
 
 
 def _fit(
-    rows: npt.NDArray[np.int32],
-    log_p: npt.NDArray[np.float32],
-    truths: npt.NDArray[np.uint8],
-    prior: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+    rows: I32Array,
+    log_p: F32Matrix,
+    truths: U8Array,
+    prior: F32Matrix,
+) -> F32Matrix:
     """Return the weights that maximize Σ ln softmax(log_p + weights[row])[truth] − ½ Σ (weights − prior)², by Newton's
     method."""
     weights, step = prior.astype(np.float64), np.inf
@@ -219,7 +217,7 @@ def _add_derivatives(
                 hessian[row, N_SHAPES * k + j] += p[k] * ((k == j) - p[j])
 
 
-def _solved(matrices: npt.NDArray[np.float64], vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _solved(matrices: npt.NDArray[np.float64], vectors: F64Matrix) -> F64Matrix:
     """Solve matrices[i] x = vectors[i] by elimination, in place, in the same way on all processors. The matrices are
     positive definite."""
     n = vectors.shape[1]

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.context.lexicon import UNSEEN
 from capfst.kernels import inner, kernel
@@ -29,7 +28,7 @@ class RareWords(NamedTuple):
     evidence: U8Array  # [words]
 
     @classmethod
-    def of(cls, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]) -> RareWords:
+    def of(cls, hashes: U32Array, evidence: U8Array) -> RareWords:
         """Return a table of these words; of several words with one hash, the first counts."""
         hashes, first = np.unique(hashes, return_index=True)
         n_buckets = -(-len(hashes) // _PER_BUCKET)

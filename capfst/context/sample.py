@@ -9,14 +9,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.corpus.labels import pieces
 from capfst.kernels import allocating
-from capfst.kernels.types import U32Array, i64
+from capfst.kernels.types import I64Array, U32Array, i64
 
 
-def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+def quotas(sizes: I64Array, most: int) -> I64Array:
     """Return how many labels of each source to learn from, given its size: all, or as many as of any other source;
     `most` in total."""
     left, quota = most, np.zeros(len(sizes), np.int64)
@@ -42,7 +41,7 @@ def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, run: i64, se
     return n, sentence
 
 
-def select(labels: npt.NDArray[np.uint32], quota: int, run: int = 1) -> npt.NDArray[np.uint32]:
+def select(labels: U32Array, quota: int, run: int = 1) -> U32Array:
     """Return about `quota` of the labels of a source, in whole sentences, evenly spread. run: how many sentences stay
     together."""
     parts, sentence = [np.zeros(0, np.uint32)], 0
@@ -53,15 +52,13 @@ def select(labels: npt.NDArray[np.uint32], quota: int, run: int = 1) -> npt.NDAr
     return np.concatenate(parts)
 
 
-def sample(
-    labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int, run: int = 1
-) -> list[npt.NDArray[np.uint32]]:
+def sample(labels: U32Array, ends: I64Array, most: int, run: int = 1) -> list[U32Array]:
     """Return the labels to learn from, by source, `most` in total. ends: where each source ends in the labels. run: how
     many sentences stay together."""
     return smaller(np.split(labels, ends[:-1]), most, run)
 
 
-def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
+def smaller(sources: list[U32Array], most: int, run: int = 1) -> list[U32Array]:
     """Return a smaller sample of labels by source, `most` in total. run: how many sentences stay together."""
     wanted = quotas(np.array([labels.size for labels in sources], np.int64), most).tolist()
     return [
@@ -70,14 +67,14 @@ def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> l
     ]
 
 
-def slices(labels: npt.NDArray[np.uint32], n: int) -> list[npt.NDArray[np.uint32]]:
+def slices(labels: U32Array, n: int) -> list[U32Array]:
     """Cut labels of whole sentences into n slices of whole sentences, of about equal size; some may be empty."""
     ends = np.append(0, np.flatnonzero(labels == 0) + 1)
     cuts = ends[np.searchsorted(ends, np.arange(n + 1) * labels.size // n)]
     return [labels[begin:end] for begin, end in pairwise(cuts.tolist())]
 
 
-def enclosed(sentences: npt.NDArray[np.uint32], label: int) -> npt.NDArray[np.uint32]:
+def enclosed(sentences: U32Array, label: int) -> U32Array:
     """Return the sentences, each followed by a 0, with the label inserted before and after each, so that what is
     learned from them does not depend on where a sentence begins or ends."""
     ends = np.flatnonzero(sentences == 0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import Words
@@ -281,13 +280,13 @@ def _score(scoring: _Scoring) -> None:
 
 
 def score(
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
     text: TokenizedText,
     lowercaser: Lowercaser,
     context: Context,
-    log_p: npt.NDArray,
-    given: npt.NDArray[np.uint8] | None = None,
+    log_p: F32Matrix,
+    given: U8Array | None = None,
     written: Written = NOT_USED,
     kept: Kept = _NONE_KEPT,
 ) -> None:

@@ -8,7 +8,6 @@ p(shape | word, context); both become costs on the arcs of S ∘ T.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.types import CasingCosts, Words
@@ -18,7 +17,7 @@ from capfst.context.lexicon import NO_CASE, WordRecordArray
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inlined, kernel
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32
+from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, U8Array, U32Array, f32, i64, u32
 from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
@@ -28,9 +27,7 @@ SCALE = 2.0
 _RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
 
 
-def label_spellings(
-    symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint8]:
+def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -> U8Array:
     """Return uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for
     words with one spelling.
 
@@ -97,9 +94,7 @@ def _add(
         first_arc += n
 
 
-def add_spellings(
-    words: Words, ranks: npt.NDArray[np.uint8], log_p: npt.NDArray[np.float32], costs: CasingCosts
-) -> None:
+def add_spellings(words: Words, ranks: U8Array, log_p: F32Matrix, costs: CasingCosts) -> None:
     """Add the costs of spellings, SCALE · −ln p, to those of casings, in place.
 
     ranks: of the labels, by `label_spellings`. log_p: float32[n, N_SHAPES]. A form that is written in another shape

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import LowerCase, Transducer, canonical_lowercase
@@ -213,9 +212,9 @@ def measure(words: Words, begins: BoolArray) -> tuple[i64, i64, i64]:
 
 
 def read_words(
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
-    begins: npt.NDArray[np.bool_],
+    begins: BoolArray,
     context: Context,
     transducer: Transducer,
     unseen: bool,

@@ -12,7 +12,6 @@ import logging
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import lexicon as lx
@@ -29,6 +28,7 @@ from capfst.corpus.labels import LabeledCorpus, names
 from capfst.corpus.vocabulary import Vocabulary
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
+from capfst.kernels.types import BoolArray, F64Array, I32Array, I32Cube, I64Array, I64Matrix, U8Array, U32Array
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -64,13 +64,13 @@ _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 class Sample(NamedTuple):
     """What a context model learns from."""
 
-    sources: list[npt.NDArray[np.uint32]]  # labels of whole sentences, by source
-    languages: npt.NDArray[np.int64]  # of each source, from 0 on
-    word_lists: list[npt.NDArray[np.uint32]]  # by language: the labels of their entries, each followed by a 0
+    sources: list[U32Array]  # labels of whole sentences, by source
+    languages: I64Array  # of each source, from 0 on
+    word_lists: list[U32Array]  # by language: the labels of their entries, each followed by a 0
     unknown: int  # the label of `<unk>`
 
     @classmethod
-    def of(cls, sources: list[npt.NDArray[np.uint32]], languages: npt.NDArray[np.int64], *lists: Any) -> Sample:
+    def of(cls, sources: list[U32Array], languages: I64Array, *lists: Any) -> Sample:
         """Return a sample without sources of which nothing is in it. lists: the other fields."""
         kept = [number for number, labels in enumerate(sources) if labels.any()]
         return cls([sources[number] for number in kept], languages[kept], *lists)
@@ -78,13 +78,13 @@ class Sample(NamedTuple):
 
 def fit(
     vocabulary: Vocabulary,
-    starts: npt.NDArray[np.int32],
+    starts: I32Array,
     corpus: LabeledCorpus,
-    language_of: npt.NDArray[np.int64],
+    language_of: I64Array,
     memory: int | None,
     show: Progress,
     options: ContextOptions,
-    shape_of: npt.NDArray[np.uint8] | None = None,
+    shape_of: U8Array | None = None,
     known: lx.Lexicon | None = None,
 ) -> tuple[lx.Lexicon, Context]:
     """Return the lexicon and the context model learned from a corpus.
@@ -160,8 +160,8 @@ def _embeddings(n_words: int) -> int:
 
 
 def _lexicon(
-    symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.float64], word_of: npt.NDArray[np.int64], shape_of: npt.NDArray[np.uint8] | None,
+    symbols: Symbols, starts: I32Array, occurrences: I64Array,
+    totals: F64Array, word_of: I64Array, shape_of: U8Array | None,
     learned: Sample, max_domains: int,
 ) -> lx.Lexicon:  # fmt: skip
     """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
@@ -185,7 +185,7 @@ def _lexicon(
     return lx.Lexicon(word_of, shape_of, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
 
 
-def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learned: Sample) -> npt.NDArray[np.int32]:
+def count_by_language(lexicon: lx.Lexicon, counts: I64Matrix, learned: Sample) -> I32Cube:
     """Add the word lists to the shape counts of a corpus, in place. Return the shape counts of each language, if there
     are several, from the sample and from its word lists."""
     of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
@@ -198,7 +198,7 @@ def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learne
     return of_languages
 
 
-def _give_embeddings(lexicon: lx.Lexicon, totals: npt.NDArray[np.float64]) -> None:
+def _give_embeddings(lexicon: lx.Lexicon, totals: F64Array) -> None:
     """Give the most frequent words embeddings of their own: relative to the square root of the text in a language, so
     that one with little text has its share. totals: the occurrences of each word."""
     frequency = totals / max(1, totals.sum()) ** 0.5
@@ -241,7 +241,7 @@ def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network:
             count(turns, 1)
 
 
-def raise_listed(lexicon: lx.Lexicon, word_lists: list[npt.NDArray[np.uint32]], absent: npt.NDArray[np.bool_]) -> None:
+def raise_listed(lexicon: lx.Lexicon, word_lists: list[U32Array], absent: BoolArray) -> None:
     """Raise, in place, the counts of listed words that the corpus has not, so that one entry decides their case.
 
     Such a word counts as LISTED occurrences; in mixed case as LISTED_MIXED, because small corpora teach nothing of

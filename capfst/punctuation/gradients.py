@@ -24,9 +24,9 @@ F32 = npt.NDArray[np.float32]
 class Text(NamedTuple):
     """Words with the mark after each."""
 
-    rows: npt.NDArray[np.int32]  # of Network.words; −1 for padding
-    endings: npt.NDArray[np.int32]
-    marks: npt.NDArray[np.uint8]  # or IGNORED of text.py
+    rows: I32Array  # of Network.words; −1 for padding
+    endings: I32Array
+    marks: U8Array  # or IGNORED of text.py
 
 
 N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in net.SIZES)
@@ -162,8 +162,8 @@ def _score_back(scores: F32Matrix, marks: U8Array, n_marks: i64, weight: f32) ->
 class OfWords(NamedTuple):
     """The gradients of the embeddings of distinct words."""
 
-    rows: npt.NDArray[np.int32]  # as in Text, without paddings
-    endings: npt.NDArray[np.int32]
+    rows: I32Array  # as in Text, without paddings
+    endings: I32Array
     gradients: F32  # [words, EMBEDDING]
 
 
@@ -195,7 +195,7 @@ class Stretch:
         shape = len(weights), len(embedded), weights.shape[2]
         return weights, self._memory[: shape[0] * shape[1] * shape[2]].reshape(shape)
 
-    def _add_words(self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: net.Dense) -> F32:
+    def _add_words(self, embedded: F32, numbers: I32Array, first: int, layer: net.Dense) -> F32:
         """Return the sums of the products of the words in each window, which begins `first` words later than
         `numbers`."""
         weights, products = self._products(embedded, layer)
@@ -207,7 +207,7 @@ class Stretch:
         return result
 
     def _back_to_words(
-        self, embedded: F32, numbers: npt.NDArray[np.int32], first: int, layer: net.Dense, of_layer: net.Dense,
+        self, embedded: F32, numbers: I32Array, first: int, layer: net.Dense, of_layer: net.Dense,
         above: F32, of_embedded: F32,
     ) -> None:  # fmt: skip
         """Fill in the gradient of a layer of windows, and add that of the embeddings."""
@@ -278,7 +278,7 @@ class Stretch:
         return OfWords(rows, endings, of_embedded[1 : len(distinct)])
 
     @staticmethod
-    def _read(h: F32, gates: F32, begins: npt.NDArray[np.bool_]) -> F32:
+    def _read(h: F32, gates: F32, begins: BoolArray) -> F32:
         """Return h and the states of a reading; `gates` become f and c."""
         size = h.shape[1]
         states = np.empty((len(h), size + gates.shape[1] // 2), np.float32)
@@ -287,7 +287,7 @@ class Stretch:
         return states
 
     @staticmethod
-    def _read_back(h: F32, gates: F32, begins: npt.NDArray[np.bool_], states: F32, of_states: F32) -> F32:
+    def _read_back(h: F32, gates: F32, begins: BoolArray, states: F32, of_states: F32) -> F32:
         """Return the gradient of the inputs of f and c."""
         gradient = np.empty_like(gates)
         _read_back(gates, begins, states, of_states, h.shape[1], gradient)
@@ -298,5 +298,5 @@ def _in_tiles(n: int) -> int:
     return -(-n // TILE_ROWS) * TILE_ROWS
 
 
-def _is_doubtful(early: F32) -> npt.NDArray[np.bool_]:
+def _is_doubtful(early: F32) -> BoolArray:
     return early[:, 1 : len(net.MARKS)].max(1) > early[:, 0] - np.float32(net.DOUBT)

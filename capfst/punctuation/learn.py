@@ -13,7 +13,6 @@ from itertools import chain, count, islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import kernel
 from capfst.kernels.memory import LANES
@@ -74,7 +73,7 @@ class _Embeddings:
         self._mean, self._square, self._sums = (np.zeros_like(weights) for _ in range(3))
         self._is_met, self._met, self._n = np.zeros(len(weights), np.bool_), np.empty(len(weights), np.int32), 0
 
-    def add(self, numbers: npt.NDArray[np.int32], gradient: F32) -> None:
+    def add(self, numbers: I32Array, gradient: F32) -> None:
         """Add the gradients of embedded words, float32[n, EMBEDDING]."""
         self._n = _scatter(numbers, gradient, self._sums, self._is_met, self._met, self._n)
 
@@ -130,7 +129,7 @@ class Stage(NamedTuple):
 
 def learn(
     stages: Sequence[Stage],
-    class_of: npt.NDArray[np.int32],
+    class_of: I32Array,
     threads: int,
     advance: Callable[[int], object],
 ) -> Network:

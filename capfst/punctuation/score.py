@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import add_rows, fence, inner, kernel, multiply_tile, prefetch, read_gates, round_tile
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
@@ -259,9 +258,7 @@ def _of_places(*layers: net.RoundedDense) -> net.RoundedDense:
     return net.RoundedDense(np.concatenate(weights, 1), np.concatenate(units), np.concatenate(biases))
 
 
-def score(
-    vectors: npt.NDArray[np.int32], at: npt.NDArray[np.int64], lines: npt.NDArray[np.int64], scorer: Scorer
-) -> npt.NDArray[np.float32]:
+def score(vectors: I32Array, at: I64Array, lines: I64Array, scorer: Scorer) -> F32Matrix:
     """Return the scores of the marks after each word, float32[words, 4].
 
     vectors: the words of all lines, and AHEAD times the padding before, between and after lines. at: the index in it of

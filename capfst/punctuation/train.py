@@ -15,6 +15,7 @@ from capfst.context.classes import label_classes
 from capfst.context.sample import select, slices
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I32Array, U8Array, U32Array
 from capfst.punctuation.gradients import Text
 from capfst.punctuation.learn import Stage, learn
 from capfst.punctuation.marks import Punctuation, decided
@@ -40,12 +41,12 @@ FOR_CLASSES = 10_000_000
 LEAST_MARKS = 1_000
 """The least number of marks from which punctuation can be learned."""
 
-Weights = npt.NDArray[np.float64] | int
+Weights = F64Array | int
 
 _SEED = 3
 
 
-def tempered(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArray[np.uint32]]:
+def tempered(sources: list[U32Array], most: int) -> list[U32Array]:
     """Return labels of each source, `most` in total: all, or in proportion to the square root of its size."""
     roots, chosen = np.sqrt([labels.size for labels in sources]), list(sources)
     rest = roots.sum()
@@ -58,9 +59,9 @@ def tempered(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArr
 
 
 def marked_text(
-    sample: list[npt.NDArray[np.uint32]],
-    kinds: npt.NDArray[np.uint8],
-    small: npt.NDArray[np.bool_],
+    sample: list[U32Array],
+    kinds: U8Array,
+    small: BoolArray,
     has_breaks: bool = True,
 ) -> list[Marked]:
     """Return the words of the labels of each source, with the marks after them."""
@@ -75,9 +76,9 @@ def marked_text(
 
 
 def learn_marks(
-    sample: list[npt.NDArray[np.uint32]],
+    sample: list[U32Array],
     symbols: Symbols,
-    starts: npt.NDArray[np.int32],
+    starts: I32Array,
     abbreviations: set[bytes],
     threads: int,
     show: Progress,
@@ -118,7 +119,7 @@ def learn_marks(
     return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known], weights[known]))
 
 
-def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
+def _classes(text: Text, n_rows: int) -> I32Array:
     """Return the class of each row, int32[rows]: of words with similar neighbors, words and marks."""
     rows, marks = text.rows[:FOR_CLASSES], text.marks[:FOR_CLASSES]
     of_word = np.where(rows < 0, 0, rows + len(MARKS)).astype(np.uint32)  # of a rare word: len(MARKS)
@@ -128,14 +129,12 @@ def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
     return label_classes([sentences], len(MARKS) + n_rows, N_CLASSES)[len(MARKS) :].astype(np.int32)
 
 
-def _vectors(text: Text) -> npt.NDArray[np.int32]:
+def _vectors(text: Text) -> I32Array:
     vectors = np.where(text.rows > 0, N_ENDINGS + text.rows, 1 + text.endings)
     return np.pad(np.where(text.rows < 0, 0, vectors), AHEAD).astype(np.int32)
 
 
-def best_bias(
-    scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8], weights: Weights = 1
-) -> npt.NDArray[np.float32]:
+def best_bias(scores: F32Matrix, marks: U8Array, weights: Weights = 1) -> F32Array:
     """Return what to add to the scores for the highest F1 of all marks, by coordinate search."""
     bias = np.zeros(len(MARKS), np.float32)
     best = f1(marks, decided(scores, bias), weights)
