@@ -47,11 +47,7 @@ _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by freq
 
 
 def transferred(
-    context: cm.Context,
-    old: I32Array,
-    symbols: Symbols,
-    starts: I32Array,
-    shapes: U8Array | None = None,
+    context: cm.Context, old: I32Array, symbols: Symbols, starts: I32Array, shapes: U8Array | None = None
 ) -> cm.Context:
     """Return the context model for other symbols, whose words' first labels are `starts`.
 

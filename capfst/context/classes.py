@@ -181,12 +181,7 @@ def label_classes(sources: Sequence[U32Array], n_labels: int, n_classes: int = N
     return class_of[symbol_of].astype(np.uint8)
 
 
-def word_classes(
-    class_of: U8Array,
-    word_of: I64Array,
-    lower: BoolArray,
-    occurrences: I64Array,
-) -> U8Matrix:
+def word_classes(class_of: U8Array, word_of: I64Array, lower: BoolArray, occurrences: I64Array) -> U8Matrix:
     """Return uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
     capitals; RARE if the word has no such form.
 

@@ -293,11 +293,7 @@ def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:
 
 
 def add_shape_counts(
-    labels: U32Array,
-    word_of: I64Array,
-    shapes: U8Array,
-    step: int,
-    counts: npt.NDArray[np.signedinteger],
+    labels: U32Array, word_of: I64Array, shapes: U8Array, step: int, counts: npt.NDArray[np.signedinteger]
 ) -> None:
     """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES], which is contiguous."""
     for piece, _ in pieces(labels):

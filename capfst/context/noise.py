@@ -181,12 +181,7 @@ def _prior() -> F32Matrix:
     return np.ascontiguousarray(repeated.reshape(N_ROWS, N_SHAPES), np.float32)
 
 
-def _fit(
-    rows: I32Array,
-    log_p: F32Matrix,
-    truths: U8Array,
-    prior: F32Matrix,
-) -> F32Matrix:
+def _fit(rows: I32Array, log_p: F32Matrix, truths: U8Array, prior: F32Matrix) -> F32Matrix:
     """Return the weights that maximize Σ ln softmax(log_p + weights[row])[truth] − ½ Σ (weights − prior)², by Newton's
     method."""
     weights, step = prior.astype(np.float64), np.inf

@@ -212,13 +212,7 @@ def measure(words: Words, begins: BoolArray) -> tuple[i64, i64, i64]:
 
 
 def read_words(
-    buf: U8Array,
-    words: Words,
-    begins: BoolArray,
-    context: Context,
-    transducer: Transducer,
-    unseen: bool,
-    language: int,
+    buf: U8Array, words: Words, begins: BoolArray, context: Context, transducer: Transducer, unseen: bool, language: int
 ) -> tuple[TokenizedText, Lowercaser]:
     """Return a buffer's words as tokens, and the lowercaser for its OOV words.
 

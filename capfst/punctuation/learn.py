@@ -127,12 +127,7 @@ class Stage(NamedTuple):
         return cls(text, max(least, epochs * -(-len(text.rows) // (STRETCH * BATCH))), fall)
 
 
-def learn(
-    stages: Sequence[Stage],
-    class_of: I32Array,
-    threads: int,
-    advance: Callable[[int], object],
-) -> Network:
+def learn(stages: Sequence[Stage], class_of: I32Array, threads: int, advance: Callable[[int], object]) -> Network:
     """Learn a network from texts, one after the other. class_of: int32[rows], the class of each row of Text.rows, of
     which 0 is that of rare words."""
     random = np.random.default_rng(_SEED)

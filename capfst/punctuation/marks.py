@@ -154,13 +154,7 @@ class Punctuator:
         chosen = np.flatnonzero(gaps.is_open & (marks != net.NONE) & (gaps.ends > begin))
         return gaps.ends[chosen], np.frombuffer(net.MARKS, np.uint8)[marks[chosen]]
 
-    def insert(
-        self,
-        buf: U8Array,
-        begin: int = 0,
-        keeps_marks: bool = True,
-        pauses: Pauses = NO_PAUSES,
-    ) -> U8Array:
+    def insert(self, buf: U8Array, begin: int = 0, keeps_marks: bool = True, pauses: Pauses = NO_PAUSES) -> U8Array:
         """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
         if not keeps_marks:
             text = read(buf, self._transducer.pretokenized)

@@ -58,12 +58,7 @@ def tempered(sources: list[U32Array], most: int) -> list[U32Array]:
     return chosen
 
 
-def marked_text(
-    sample: list[U32Array],
-    kinds: U8Array,
-    small: BoolArray,
-    has_breaks: bool = True,
-) -> list[Marked]:
+def marked_text(sample: list[U32Array], kinds: U8Array, small: BoolArray, has_breaks: bool = True) -> list[Marked]:
     """Return the words of the labels of each source, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
     for labels in sample:
@@ -76,12 +71,7 @@ def marked_text(
 
 
 def learn_marks(
-    sample: list[U32Array],
-    symbols: Symbols,
-    starts: I32Array,
-    abbreviations: set[bytes],
-    threads: int,
-    show: Progress,
+    sample: list[U32Array], symbols: Symbols, starts: I32Array, abbreviations: set[bytes], threads: int, show: Progress
 ) -> Punctuation:
     """Learn from the labels of whole sentences. starts: as from `symbols.check`."""
     small = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].astype(np.bool_)
