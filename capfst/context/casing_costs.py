@@ -174,9 +174,8 @@ def _prune(costs: F32Array) -> None:
 
 @kernel
 def _fill(
-    buf: U8Array, words: Words, text: TokenizedText, context: Context, forms: Strings, guess: bool, log_p: F32Matrix,
-    include_pruned: bool, ranks: U8Array, written: Written, shape_costs: F32Array, arc_costs: F32Array,
-    shapes: U8Array, options: F32Matrix,
+    text: TokenizedText, context: Context, forms: Strings, guess: bool, log_p: F32Matrix, include_pruned: bool,
+    ranks: U8Array, written: Written, shape_costs: F32Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix,
 ) -> None:  # fmt: skip
     """Fill the arrays of CasingCosts.
 
@@ -185,7 +184,8 @@ def _fill(
     capitals, which are strong evidence, often against the LM. ranks: of the spellings, or empty. forms: the surface
     forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more elements.
     """
-    first_arc, last = 0, words.starts.size - 1
+    words, first_arc = text.source.words, 0
+    last = words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
         prefetch(context.shapes, words.first_labels[min(i + _AHEAD, last)])
@@ -211,7 +211,7 @@ def _fill(
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)
                 if is_mixed and _fill_mixed(
-                    context.words, label, of_forms, shape_costs, buf, words, i, forms, costs, option
+                    context.words, label, of_forms, shape_costs, text.source.buf, words, i, forms, costs, option
                 ):
                     shapes[i] = Shape.MIXED
                 elif not is_mixed and shapes[i] == AS_FORM and of_forms[0] == Shape.MIXED and _names_all(forms, label):
@@ -234,10 +234,10 @@ def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
 
 
 @kernel
-def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
+def _mark_dotted(text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
     """Mark the words of sentences in domains with has_dots[domain], in which İ is the capital of i; but not of a
     sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
-    begin = 0
+    buf, words, begin = text.source.buf, text.source.words, 0
     for number in range(text.domains.size):
         end = text.ends[number]
         is_dotted = has_dots[text.domains[number]]
@@ -309,15 +309,15 @@ def casing_costs(
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
     n, n_forms = len(words.token_types), int(words.n_forms.sum())
-    text, lowercaser = read_words(buf, words, begins, known, transducer, context is not None, language)
+    text = read_words(buf, words, begins, known, transducer, context is not None, language)
     log_p = np.empty((n, N_SHAPES), np.float32)
     with_margin = np.zeros(n_forms + _FEW, np.float32)
     arc_costs = with_margin[:n_forms]
     costs = CasingCosts(arc_costs)
     if context is not None:
-        score(buf, words, text, lowercaser, context, log_p, given, written)
+        score(text, context, log_p, given, written)
         if rarity is not None:
-            remember(words.token_types, text.tokens, text.token_of, rarity, n_given, log_p)
+            remember(text, rarity, n_given, log_p)
         if is_column:
             share_capitals(buf, words, text.tokens[text.token_of], log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
@@ -325,8 +325,8 @@ def casing_costs(
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
         shape_costs = np.empty(_NO_FORM + 1, np.float32)
         _fill(
-            buf, words, text, context, symbols.strings, guess, log_p, include_pruned, ranks, written, shape_costs,
-            with_margin, shapes, options,
+            text, context, symbols.strings, guess, log_p, include_pruned, ranks, written, shape_costs, with_margin,
+            shapes, options,
         )  # fmt: skip
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
         if written.shapes.size:
@@ -343,11 +343,11 @@ def casing_costs(
         languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
         has_dots = np.isin(languages, symbols.language.dotted)
         dotted = np.empty(n, np.bool_)
-        _mark_dotted(buf, words, text, has_dots, dotted)
+        _mark_dotted(text, has_dots, dotted)
         costs = costs._replace(dotted=dotted)
     if spellings is not None:
-        set_spelling_evidence(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        score(buf, words, text, lowercaser, spellings, log_p)
+        set_spelling_evidence(text, spellings.words, spellings.shapes)
+        score(text, spellings, log_p)
         add_spellings(words, spellings.shapes, log_p, costs)
         if not include_pruned:
             prune(words.n_forms, arc_costs)  # which changes only those of words that have several spellings

@@ -68,9 +68,9 @@ def contributions(
 ) -> list[Reasons]:
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
-    text, lowercaser = read_words(buf, words, begins, context, transducer, True, language)
+    text = read_words(buf, words, begins, context, transducer, True, language)
     kept = Kept.of(chosen, len(words.starts))
-    score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
+    score(text, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
     reasons = []
     for i, features in zip(chosen, kept.features, strict=True):
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))

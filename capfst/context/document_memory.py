@@ -17,9 +17,10 @@ from capfst.casing.shapes import N_SHAPES
 from capfst.casing.types import Words
 from capfst.context.features import TokenArray, largest
 from capfst.context.lexicon import has_case
+from capfst.context.tokens import TokenizedText
 from capfst.fst.write import ArcArray
 from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, I64Matrix, U8Array, U32Array, U64Array
+from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, I64Matrix, U32Array, U64Array
 
 from capfst.kernels.types import f32, i32, i64, u64  # isort: skip
 from capfst.system.hashing import hash_pair
@@ -99,14 +100,13 @@ def _recall(slots: I64Array, sums: I64Matrix, rarity: f32, log_p: F32Array) -> N
 
 
 @allocating
-def remember(
-    token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarity: F32Array, n_given: i64, log_p: F32Matrix
-) -> None:
+def remember(text: TokenizedText, rarity: F32Array, n_given: i64, log_p: F32Matrix) -> None:
     """Add document memory to log_p, float32[n, N_SHAPES], of the n words of a document, in place.
 
-    log_p: ln p, or ln of values proportional to p. tokens, token_of: as in `tokens.TokenizedText`. rarity: float32[n],
-    the weight of each word's memory. n_given: words at the beginning whose casing is given; the last ends a line.
+    log_p: ln p, or ln of values proportional to p. rarity: float32[n], the weight of each word's memory. n_given: words
+    at the beginning whose casing is given; the last ends a line.
     """
+    token_types, tokens, token_of = text.source.words.token_types, text.tokens, text.token_of
     n = token_types.size
     size = 16
     while size < 2 * _KEYS * n:

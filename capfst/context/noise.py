@@ -108,7 +108,7 @@ class _Document:
         self.buf, self.words = buf, transducer.words(buf)
         self.words.may_begin[:] = False
         n = len(self.words.starts)
-        self.text, self.lowercaser = read_words(buf, self.words, np.zeros(n, np.bool_), context, transducer, True, ANY)
+        self.text = read_words(buf, self.words, np.zeros(n, np.bool_), context, transducer, True, ANY)
         self.shapes = written_shapes(buf, self.words, transducer.pretokenized)
         self.shapes[self.shapes & SHAPE == Shape.LOWER] |= HAS_SMALL  # also n't and 5th: no line is in capitals
         is_end = self.words.token_types == NEWLINE
@@ -119,7 +119,7 @@ class _Document:
         """Return the row of each word if it is written in these shapes, and ln p of its true shapes."""
         written = Written.of(shapes, np.zeros((N_ROWS, N_SHAPES), np.float32), style)
         log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
-        score(self.buf, self.words, self.text, self.lowercaser, context, log_p, written=written)
+        score(self.text, context, log_p, written=written)
         return written.rows, log_p
 
 

@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
-from capfst.casing.types import Words
 from capfst.context import features as ft
 from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.lexicon import UNSEEN, has_case
 from capfst.context.network import Queue, add_network, gets_network
-from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
+from capfst.context.tokens import TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 
@@ -46,10 +45,7 @@ _NONE_KEPT = Kept.of(range(0), 0)
 class _Scoring(NamedTuple):
     """A text, what scores it, its scores, and buffers: of the stages line after line, and the network at the end."""
 
-    buf: U8Array
-    words: Words
     text: TokenizedText
-    lowercaser: Lowercaser
     context: Context
     given: U8Array
     written: Written
@@ -187,7 +183,7 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
 
     Returns the number of words that remain, and the number of scored words whose decision has capitals.
     """
-    text, lowercaser, context, log_p = scoring.text, scoring.lowercaser, scoring.context, scoring.log_p
+    text, context, log_p = scoring.text, scoring.context, scoring.log_p
     tokens, n_uncertain, n_capitals = text.tokens, 0, 0
     for block in range(0, n_unsettled, ft.BLOCK):
         block_end = min(n_unsettled, block + ft.BLOCK)
@@ -206,8 +202,8 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
             if evidence != UNSEEN and text.labels[i] != 0:
                 capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
             else:
-                hash_lowercase(scoring.buf, scoring.words, i, lowercaser)
-                n = ft.word_features(lowercaser.hashes, evidence, domain, scoring.word_features)
+                hash_lowercase(text.source, i)
+                n = ft.word_features(text.source.hashes, evidence, domain, scoring.word_features)
                 _keep(scoring.kept, i, ft.OWN_FEATURES, scoring.word_features, n)
                 more = scores_of(sum_rows(context.stage1, scoring.word_features, n), n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
@@ -280,16 +276,9 @@ def _score(scoring: _Scoring) -> None:
 
 
 def score(
-    buf: U8Array,
-    words: Words,
-    text: TokenizedText,
-    lowercaser: Lowercaser,
-    context: Context,
-    log_p: F32Matrix,
-    given: U8Array | None = None,
-    written: Written = NOT_USED,
+    text: TokenizedText, context: Context, log_p: F32Matrix, given: U8Array | None = None, written: Written = NOT_USED,
     kept: Kept = _NONE_KEPT,
-) -> None:
+) -> None:  # fmt: skip
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
     likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others.
     kept: is filled in."""
@@ -298,4 +287,4 @@ def score(
     word_features, candidates = np.empty(ft.MAX_WORD_FEATURES, np.uint32), np.empty(ft.BLOCK, np.int64)
     unsettled, decisions = np.empty(n_tokens, np.int64), np.full(n_tokens, ft.NO_DECISION, np.uint8)
     buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept
-    _score(_Scoring(buf, words, text, lowercaser, context, given, written, log_p, *buffers))
+    _score(_Scoring(text, context, given, written, log_p, *buffers))

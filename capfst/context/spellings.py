@@ -12,8 +12,8 @@ import numpy as np
 from capfst.casing.shapes import Shape
 from capfst.casing.types import CasingCosts, Words
 from capfst.context.context_model import Context
-from capfst.context.features import TokenArray
 from capfst.context.lexicon import NO_CASE, WordRecordArray
+from capfst.context.tokens import TokenizedText
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inlined, kernel
@@ -64,16 +64,15 @@ def has_spellings(n_forms: i64, label: u32, ranks: U8Array) -> bool:
 
 
 @kernel
-def set_spelling_evidence(
-    words: Words, records: WordRecordArray, ranks: U8Array, token_of: I64Array, tokens: TokenArray
-) -> None:
+def set_spelling_evidence(text: TokenizedText, records: WordRecordArray, ranks: U8Array) -> None:
     """Replace the shape evidence in the tokens of words by what a context model of spellings has; the rest is the same
-    in both models. records, ranks: its `words` and `shapes`. token_of: the token of each word."""
+    in both models. records, ranks: its `words` and `shapes`."""
+    words = text.source.words
     for i in range(words.n_forms.size):
         if words.token_types[i] != NEWLINE:
             label = words.first_labels[i]
             has_choice = has_spellings(words.n_forms[i], label, ranks)
-            tokens[token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
+            text.tokens[text.token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
 
 
 @kernel

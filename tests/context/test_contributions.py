@@ -23,9 +23,9 @@ def check(recaser: Recaser, text: str, chosen: range | None = None) -> list[dict
     assert pipeline.context is not None
     words = pipeline.words(buf)
     begins, transducer = expected(words), pipeline.loaded.transducer
-    tokens, lowercaser = read_words(buf, words, begins, pipeline.context, transducer, True, pipeline.language)
+    tokens = read_words(buf, words, begins, pipeline.context, transducer, True, pipeline.language)
     log_p = np.full((len(words.starts), 4), np.nan, np.float32)
-    score(buf, words, tokens, lowercaser, pipeline.context, log_p)
+    score(tokens, pipeline.context, log_p)
     chosen = chosen or range(len(words.starts))
     found = contributions(pipeline.context, buf, words, transducer, begins, pipeline.language, chosen)
     for i, reasons in zip(chosen, found, strict=True):
