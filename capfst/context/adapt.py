@@ -200,8 +200,8 @@ def adapted(
     """
     first = starts[:-1]
     known = counts_of(context, first)
-    base_evidence = context.words["shape_evidence"][first]
     lexicon = _lexicon(context, symbols, starts, known)
+    tables = _tables(context, lexicon, first)
     shapes = np.zeros((len(first), N_SHAPES), np.int64)
     found = lx.shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels])
     shapes[: len(found)] = found
@@ -209,7 +209,6 @@ def adapted(
     more = Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
     counts = added(known, more)
     lexicon = lexicon._replace(shape_counts=counts.shapes, language_counts=counts.languages)
-    tables = _tables(context, lexicon, base_evidence)
     learn_in_turn(lexicon, learned, tables, NOT_LEARNED, show)
     before = counts.shapes.sum(1)
     occurrences = np.zeros(len(first), np.int64)
@@ -218,25 +217,19 @@ def adapted(
     raise_listed(lexicon, learned.word_lists, (known.totals == 0) & (occurrences == 0))
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
-    scale = context.scales[0]
-    weights = _integers(tables.stage1, scale)
-    scores = _integers(tables.words, scale)[: len(first)].astype(np.int16)
-    cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, tables.owners[0], scores)
+    weights = [*map(_integers, tables[:3], context.scales)]
+    scores = _integers(tables.words, context.scales[0])
+    cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights[0], tables.owners[0], scores)
     context.words["scores"][first] = scores
-    return context._replace(
-        stage1=cm.packed(weights, tables.owners[0]),
-        stage2=cm.packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
-        first_pass=cm.packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
-    )
+    stage1, stage2, first_pass = map(cm.packed, weights, tables.owners)
+    return context._replace(stage1=stage1, stage2=stage2, first_pass=first_pass)
 
 
 def _lexicon(context: cm.Context, symbols: Symbols, starts: I32Array, known: Counts) -> lx.Lexicon:
     first = starts[:-1]
-    word_of = np.zeros(len(symbols), np.int64)
-    word_of[1:] = np.repeat(np.arange(len(first)), np.diff(starts))
     records = context.words[first]
     return lx.Lexicon(
-        word_of,
+        lx.word_numbers(starts),
         np.array(context.shapes),
         lx.hash_words(symbols, starts),
         records,
@@ -255,31 +248,27 @@ def _listed(evidence: U8Array) -> U8Array:
     return np.where((evidence >= lx.LISTED) & (evidence < lx.BEGIN), evidence, lx.UNSEEN).astype(np.uint8)
 
 
-def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: U8Array) -> Tables:
-    """Return the weights in a file as tables to learn on from. evidence: shape evidence of the words in the file.
+def _tables(context: cm.Context, lexicon: lx.Lexicon, first: I32Array) -> Tables:
+    """Return the weights in a file as tables to learn on from. first: the first labels of the words.
 
     The weights of a word are what its scores have in addition to the features that own a slot.
     """
     slots = [cm.unpacked(packed) for packed in (context.stage1, context.stage2, context.first_pass)]
     stage1, stage2, first_pass = (
-        _rows(weights.astype(np.float32) * np.float32(scale))
-        for (weights, _), scale in zip(slots, context.scales, strict=True)
+        _rows(weights, scale) for (weights, _), scale in zip(slots, context.scales, strict=True)
     )
-    (weights, owners), (_, owners2), (_, owners_first) = slots
-    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-    cm.sum_word_scores(lexicon.hashes, evidence, weights, owners, scores)
-    labels = np.searchsorted(lexicon.word_of[1:], np.arange(len(evidence))) + 1
-    rest = context.words["scores"][labels].astype(np.float32) - scores
+    evidence = context.words["shape_evidence"][first]
+    rest = context.words["scores"][first].astype(np.float32) - scores_of(context, lexicon.hashes, evidence)
     rest[(evidence == lx.UNSEEN) | (evidence >= lx.BEGIN)] = 0
-    words = _rows(rest * np.float32(context.scales[0]))
-    return Tables(stage1, stage2, first_pass, (owners, owners2, owners_first), words)
+    (_, owners1), (_, owners2), (_, owners_first) = slots
+    of_words = _rows(rest, context.scales[0])
+    return Tables(stage1, stage2, first_pass, (owners1, owners2, owners_first), of_words)
 
 
-def _rows(weights: F32Matrix) -> F32Matrix:
-    """Return rows as in `learn.Tables` with these weights of each shape except LOWER."""
-    rows = np.zeros((len(weights), 2 * N_SHAPES), np.float32)
-    rows[:, 1:N_SHAPES] = weights
-    rows[:, N_SHAPES:] = ADAPTED_SUM
+def _rows(weights: I16Matrix | F32Matrix, scale: float) -> F32Matrix:
+    """Return rows as in `learn.Tables` with these weights of each shape except LOWER, in units of `scale`."""
+    rows = np.full((len(weights), 2 * N_SHAPES), ADAPTED_SUM, np.float32)
+    rows[:, 0], rows[:, 1:N_SHAPES] = 0, weights * np.float32(scale)
     return rows
 
 

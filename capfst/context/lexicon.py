@@ -283,6 +283,11 @@ def word_marks(symbols: Symbols, starts: I32Array) -> U8Array:
     return marks
 
 
+def word_numbers(starts: I32Array) -> I64Array:
+    """Return int64[V + 1], the number of each label's word."""
+    return np.append(0, np.repeat(np.arange(len(starts) - 1), np.diff(starts)))
+
+
 def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:
     """Return uint8[V + 1], the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
     shape_of = shapes(symbols)

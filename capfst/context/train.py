@@ -113,8 +113,7 @@ def fit(
             f"{size:,}",
             f"{wanted:,}",
         )
-    word_of = np.zeros(len(symbols), np.int64)
-    word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    word_of = lx.word_numbers(starts)
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
     learned = Sample.of(sample.sample(*corpus, size), language_of, vocabulary.listed, vocabulary.unknown)
     learned = learned._replace(word_lists=vocabulary.listed[: int(learned.languages.max()) + 1])
