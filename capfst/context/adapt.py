@@ -2,7 +2,7 @@
 
 In: a context model, and a symbol table: of a mixture, or of a restricted vocabulary. Out: the context model for the
 model with these symbols. What was known and learned of a lowercase word stays. Of words that the symbols lack, the
-evidence stays (rare_words.py); words that the context model does not know remain unseen to it.
+evidence stays (`RareWords`); words that the context model does not know remain unseen to it.
 
 In: this context model, and counts of shapes, from a corpus or from other models. Out: the context model with the
 evidence of both, and with weights that are learned on.
@@ -30,7 +30,6 @@ from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
-from capfst.context.rare_words import RareWords, find_rare
 from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
@@ -60,7 +59,7 @@ def transferred(
         rare = rare if rare.evidence.size else _left_out(context, old)  # mixtures, which may have some, leave out none
     first, known = starts[:-1], old > 0
     hashes, evidence = lx.hash_words(symbols, starts), np.empty(len(first), np.uint8)
-    find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
+    lx.find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
     words = np.zeros(len(symbols), lx.WORD_RECORD)
     words[first] = cm.word_records(hashes)
     words["shape_evidence"][first], words["scores"][first] = evidence, scores_of(context, hashes, evidence)
@@ -79,11 +78,11 @@ def transferred(
     )
 
 
-def _left_out(context: cm.Context, kept: I32Array) -> RareWords:
+def _left_out(context: cm.Context, kept: I32Array) -> lx.RareWords:
     evidence = context.words["shape_evidence"].copy()
     evidence[kept] = lx.UNSEEN
     rest = (evidence != lx.UNSEEN) & (evidence < lx.BEGIN)
-    return RareWords.of(context.words["word_hash"][rest], evidence[rest])
+    return lx.RareWords.of(context.words["word_hash"][rest], evidence[rest])
 
 
 def labels_of(known: Symbols, symbols: Symbols) -> I64Array:

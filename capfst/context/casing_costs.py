@@ -10,7 +10,7 @@ known in mixed case only (AbbVie, CenterPoint) is written so where it would be c
 
 The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
 documents, and cells.py in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
-spellings, follows on the same tokens (spellings.py).
+spellings (text/restoring.py), follows on the same tokens: it has p(spelling | word, context) of *a* and *à*.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from capfst.context.channel import NOT_USED, Written, is_written_in, stays
 from capfst.context.context_model import LEAST_PENALTY, Context
 from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
-from capfst.context.lexicon import WordRecordArray, has_case
+from capfst.context.lexicon import NO_CASE, WordRecordArray, has_case
 from capfst.context.shape_scores import score
-from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 from capfst.text.strings import Strings
+from capfst.text.tokenizer import NEWLINE
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
+SPELLING_SCALE = 2.0
+"""As SCALE, of a spelling."""
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
@@ -163,6 +165,43 @@ def _names_all(forms: Strings, label: u32) -> bool:
 
 
 @inlined
+def _has_spellings(n_forms: i64, label: u32, ranks: U8Array) -> bool:
+    """Return whether a word with n_forms surface forms, from this label on, has several spellings. ranks: by label; or
+    empty."""
+    return n_forms > 1 and ranks.size != 0 and ranks[label] != Shape.CASELESS
+
+
+@kernel
+def _set_spelling_evidence(text: TokenizedText, records: WordRecordArray, ranks: U8Array) -> None:
+    """Replace the shape evidence in the tokens of words by what a context model of spellings has; the rest is the same
+    in both models. records, ranks: its `words` and `shapes`."""
+    words = text.source.words
+    for i in range(words.n_forms.size):
+        if words.token_types[i] != NEWLINE:
+            label = words.first_labels[i]
+            has_choice = _has_spellings(words.n_forms[i], label, ranks)
+            text.tokens[text.token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
+
+
+@kernel
+def _add_spellings(
+    n_forms: U32Array, first_labels: U32Array, ranks: U8Array, log_p: F32Matrix, arc_costs: F32Array, options: F32Matrix
+) -> None:
+    """Add the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
+    are any."""
+    first_arc = 0
+    for i in range(n_forms.size):
+        label, n = first_labels[i], i64(n_forms[i])
+        if _has_spellings(n, label, ranks):
+            for k in range(n):
+                if ranks[label + k] != Shape.CASELESS:
+                    arc_costs[first_arc + k] -= f32(SPELLING_SCALE) * log_p[i, ranks[label + k]]
+            for k in range(options.shape[1]):
+                options[i, k] -= f32(SPELLING_SCALE) * log_p[i, ranks[label]]
+        first_arc += n
+
+
+@inlined
 def _prune(costs: F32Array) -> None:
     """Set to +inf, in place, the costs of a word's surface forms that exceed the least of them by more than MARGIN."""
     least = f32(np.inf)
@@ -205,7 +244,7 @@ def _fill(
             shape_costs[shape] = f32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
-            prunes = not (include_pruned or has_spellings(n_forms, label, ranks) or is_written_in(written, i, _UPPER))
+            prunes = not (include_pruned or _has_spellings(n_forms, label, ranks) or is_written_in(written, i, _UPPER))
             is_mixed = is_written_in(written, i, _MIXED)
             if is_mixed or not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
@@ -346,9 +385,10 @@ def casing_costs(
         _mark_dotted(text, has_dots, dotted)
         costs = costs._replace(dotted=dotted)
     if spellings is not None:
-        set_spelling_evidence(text, spellings.words, spellings.shapes)
+        _set_spelling_evidence(text, spellings.words, spellings.shapes)
         score(text, spellings, log_p)
-        add_spellings(words, spellings.shapes, log_p, costs)
+        of_options = np.empty((0, 0), np.float32) if costs.options is None else costs.options
+        _add_spellings(words.n_forms, words.first_labels, spellings.shapes, log_p, arc_costs, of_options)
         if not include_pruned:
             prune(words.n_forms, arc_costs)  # which changes only those of words that have several spellings
     return costs

@@ -18,7 +18,6 @@ from capfst.context.classes import RARE
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
-from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating, count_ones, inner, kernel
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from capfst.context.learn import Tables
     from capfst.context.learn_network import Learned
 
-PART = "context"
+PART, SPELLINGS = "context", "spellings"
+"""Names of the parts of a model: its context model, and that of spellings."""
 _FORMAT = 7
 MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
@@ -63,7 +63,7 @@ class Context(NamedTuple):
     n_domains: int  # of all languages, equally many of each
     language_log_odds: I8Matrix  # [V + 1, languages] as from domains.find_domains
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
-    rare: RareWords = NO_RARE_WORDS
+    rare: lx.RareWords = lx.NO_RARE_WORDS
     network: Network = NO_NETWORK
     has_gaps: bool = False  # whether stage 1 has learned where sentences begin (gaps.py)
 
@@ -99,10 +99,10 @@ class Context(NamedTuple):
                 return np.empty(shape, dtype)
             return part.arrays[name].view(dtype).reshape(shape)
 
-        rare, network, languages = NO_RARE_WORDS, NO_NETWORK, (n_labels, n_languages)
+        rare, network, languages = lx.NO_RARE_WORDS, NO_NETWORK, (n_labels, n_languages)
         if "rare_begins" in part.arrays:
-            dtypes = zip(RareWords._fields, (np.uint32, np.uint16, np.uint8), strict=True)
-            rare = RareWords(*(array(f"rare_{field}", dtype, -1) for field, dtype in dtypes))
+            dtypes = zip(lx.RareWords._fields, (np.uint32, np.uint16, np.uint8), strict=True)
+            rare = lx.RareWords(*(array(f"rare_{field}", dtype, -1) for field, dtype in dtypes))
         if "network_embeddings" in part.arrays:
             layers = (array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())
             network = Network.of(array("network_embeddings", np.int8, -1, N_INPUTS), Layers(*layers))
@@ -128,7 +128,7 @@ class Context(NamedTuple):
     def part(self) -> Part:
         """Return the context model as a part of a model's file."""
         arrays = self._asdict()
-        rare: RareWords = arrays.pop("rare")
+        rare: lx.RareWords = arrays.pop("rare")
         if rare.evidence.size:
             arrays |= {f"rare_{name}": array for name, array in rare._asdict().items()}
         network: Network = arrays.pop("network")
@@ -142,6 +142,13 @@ class Context(NamedTuple):
             del arrays["language_log_odds"], arrays["language_evidence"]
         named = {FIRST_PASS_ARRAY if name == "first_pass" else name: array for name, array in arrays.items()}
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
+
+
+def of_spellings(context: Context) -> Context:
+    """Return the context model of spellings with an infinite cost of unseen spellings, which it could not write.
+    Changes it in place."""
+    context.words["unseen_penalty"] = np.inf
+    return context
 
 
 def word_records(hashes: U32Matrix) -> lx.WordRecordArray:

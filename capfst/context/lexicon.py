@@ -19,7 +19,7 @@ from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.kernels import allocating, inner, kernel, outlined
 from capfst.kernels.types import Array, I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, Record, U8Array, U8Matrix
 
-from capfst.kernels.types import U32Array, U32Matrix, i64, u8, u64  # isort: skip
+from capfst.kernels.types import U16Array, U32Array, U32Matrix, i64, u8, u32, u64  # isort: skip
 from capfst.options import MAX_DOMAINS
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.text import unicode as uni
@@ -112,6 +112,7 @@ BEGIN, END, NO_CASE = 150, 151, 152
 case."""
 
 _VOWELS = uni.ascii_set("aeiouy")
+_PER_BUCKET, _LOW_BITS = 8, 0xFFFF  # of RareWords
 
 
 @outlined
@@ -200,6 +201,59 @@ def word_evidence(counts: npt.NDArray[np.integer], listed: U8Array = NOT_LISTED)
     evidence = np.empty(len(counts), np.uint8)
     _fill_evidence(counts.astype(np.int64, copy=False), listed, evidence)
     return evidence
+
+
+class RareWords(NamedTuple):
+    """The shape evidence of words that the LM lacks, in 3.5 bytes each: names that are too rare for its vocabulary.
+
+    Of a word's hash, WHOLE, the high bits select the bucket, and the low 16 bits find the word there. So one word in
+    about four thousand that the table lacks gets the evidence of another, if the table has a million. Bucket b has the
+    words begins[b] … begins[b + 1] − 1, in the order of their low bits.
+    """
+
+    begins: U32Array  # [buckets + 1], ascending
+    low_bits: U16Array  # [words]
+    evidence: U8Array  # [words]
+
+    @classmethod
+    def of(cls, hashes: U32Array, evidence: U8Array) -> RareWords:
+        """Return a table of these words; of several words with one hash, the first counts."""
+        hashes, first = np.unique(hashes, return_index=True)
+        n_buckets = -(-len(hashes) // _PER_BUCKET)
+        bucket = (hashes.astype(np.uint64) * np.uint64(n_buckets) >> np.uint64(32)).astype(np.int64)
+        low_bits = (hashes & _LOW_BITS).astype(np.uint16)
+        order = np.lexsort((low_bits, bucket))
+        begins = np.searchsorted(bucket, np.arange(n_buckets + 1)).astype(np.uint32)
+        return cls(begins, low_bits[order], evidence[first][order])
+
+    def is_valid(self) -> bool:
+        """Return whether no look-up leaves the table."""
+        ends = np.array([0, len(self.evidence)])
+        is_ascending = bool((self.begins[1:] >= self.begins[:-1]).all())
+        return (
+            is_ascending and np.array_equal(self.begins[[0, -1]], ends) and self.low_bits.shape == self.evidence.shape
+        )
+
+
+NO_RARE_WORDS = RareWords(np.zeros(1, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint8))
+
+
+@inner
+def rare_evidence(rare: RareWords, word_hash: u32) -> i64:
+    """Return the shape evidence of the word with this hash; UNSEEN if the table lacks it."""
+    n_buckets = rare.begins.size - 1
+    bucket = i64(u64(word_hash) * u64(n_buckets) >> u64(32))
+    for k in range(rare.begins[bucket], rare.begins[bucket + 1] if n_buckets else 0):
+        if rare.low_bits[k] == word_hash & u32(_LOW_BITS):
+            return i64(rare.evidence[k])
+    return i64(UNSEEN)
+
+
+@kernel
+def find_rare(rare: RareWords, hashes: U32Array, evidence: U8Array) -> None:
+    """Fill evidence, uint8[n], of the words with these hashes."""
+    for k in range(hashes.size):
+        evidence[k] = rare_evidence(rare, hashes[k])
 
 
 def evidence_parts(evidence: int) -> tuple[int, int, int]:

@@ -17,13 +17,12 @@ from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import LowerCase, Transducer, canonical_lowercase
 from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
+from capfst.context import lexicon as lx
 from capfst.context.classes import RARE
 from capfst.context.context_model import Context
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain, own_language
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, known_token, sentence_padding
-from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, WordRecord, has_case, hash_word
 from capfst.context.network import ending_embedding
-from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -40,7 +39,7 @@ class Source(NamedTuple):
     lower: LowerCase
     stripping: Lowering  # also removes diacritics
     known: Index  # of the words that the model has
-    hashes: U32Array  # [N_HASHES], of `lower.word`
+    hashes: U32Array  # [lx.N_HASHES], of `lower.word`
     stripped: U8Array  # `lower.word` without diacritics
     parts: U64Array  # `stripped` in groups of eight bytes
 
@@ -55,7 +54,7 @@ class Source(NamedTuple):
             LowerCase(transducer.pretokenized, INFO, lowering, *memory),
             transducer.stripping,
             transducer.index,
-            np.empty(N_HASHES, np.uint32),
+            np.empty(lx.N_HASHES, np.uint32),
             np.empty(size * GROWTH, np.uint8),
             np.empty(size * GROWTH // 8 + 1, np.uint64),
         )
@@ -85,18 +84,18 @@ def hash_lowercase(source: Source, i: i64) -> i64:
     """Fill source.lower.word with word i in lower case in the LM's spelling, and source.hashes; return its size."""
     words, lower = source.words, source.lower
     size = canonical_lowercase(source.buf, words.starts[i], words.ends[i], words.token_types[i], lower)
-    hash_word(lower.word, 0, size, lower.info, source.hashes)
+    lx.hash_word(lower.word, 0, size, lower.info, source.hashes)
     return size
 
 
 @inner
-def _oov_token(source: Source, i: i64, unseen: bool, rare: RareWords, token: Token) -> i64:
+def _oov_token(source: Source, i: i64, unseen: bool, rare: lx.RareWords, token: Token) -> i64:
     """Fill the token of OOV word i, and the buffers as hash_lowercase does; return the word's size."""
     size = hash_lowercase(source, i)
     is_word = unseen and (source.words.token_types[i] == WORD or source.words.token_types[i] == COMPOUND)
     is_cased = is_word and shape_of(source.lower.word, 0, size, source.lower.info) != Shape.CASELESS
-    token.shape_evidence = rare_evidence(rare, source.hashes[WHOLE]) if is_cased else NO_CASE
-    token.word_hash, token.suffix2_hash = source.hashes[WHOLE], source.hashes[SUFFIX + 1]
+    token.shape_evidence = lx.rare_evidence(rare, source.hashes[lx.WHOLE]) if is_cased else lx.NO_CASE
+    token.word_hash, token.suffix2_hash = source.hashes[lx.WHOLE], source.hashes[lx.SUFFIX + 1]
     token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
     token.lower_class = token.cased_class = RARE
     return size
@@ -127,7 +126,7 @@ def _proxy(source: Source, size: i64) -> u32:
 
 
 @inner
-def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
+def _add_log_odds(known: lx.WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
     for language in range(of_languages.size):
         sums.languages[language] += of_languages[language]
     of_language = sums.domains[own_language(of_languages)]
@@ -186,13 +185,13 @@ def _read(
             _add_log_odds(known, context.language_log_odds[label], sums)
         else:
             size = _oov_token(source, i, unseen, context.rare, token)
-            if token.shape_evidence == UNSEEN:
+            if token.shape_evidence == lx.UNSEEN:
                 label = _proxy(source, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     known_token(context.words[label], token)
                 else:
                     label = u32(0)
-            elif has_case(token.shape_evidence):
+            elif lx.has_case(token.shape_evidence):
                 label = u32(0)
         text.labels[i] = label
         token.position, token.language_evidence = min(position, MAX_POSITION), 0

@@ -22,13 +22,14 @@ from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables, learn
 from capfst.context.learn_network import Learned
-from capfst.context.listed import with_lists
 from capfst.context.network import N_ENDINGS, N_INPUTS
 from capfst.corpus.labels import LabeledCorpus, names
-from capfst.corpus.vocabulary import Vocabulary
+from capfst.corpus.vocabulary import Frequencies, Vocabulary, lowercase_forms
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
-from capfst.kernels.types import BoolArray, F64Array, I32Array, I32Cube, I64Array, I64Matrix, U8Array, U32Array
+from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I32Array, I32Cube, I32Matrix, I64Array, I64Matrix
+
+from capfst.kernels.types import U8Array, U32Array  # isort: skip
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -49,6 +50,9 @@ CLASSED = 20_000_000
 LISTED, LISTED_MIXED = 10, 1000
 """Occurrences that `raise_listed` gives to words in word lists."""
 
+_JUDGED, _PRIOR = 20, 5.0
+"""Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""
+_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: the sample is not reduced below this for lack of memory
@@ -123,7 +127,7 @@ def fit(
         lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, shape_of, learned, options.max_domains)
     counts = lx.shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
     of_languages = count_by_language(lexicon, counts, learned)
-    lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
+    lexicon = _with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
     if known is None:
         _give_embeddings(lexicon, totals)
     tables = Tables.of(rows)
@@ -133,6 +137,28 @@ def fit(
     if shape_of is None:
         raise_listed(lexicon, learned.word_lists, totals == 0)
     return lexicon, context_of(tables, network, lexicon, starts)
+
+
+def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -> U8Array:
+    """Return uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for
+    words with one spelling.
+
+    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1].
+    """
+    _, spelling_of = lowercase_forms(symbols.strings, symbols.language.casing)
+    spelling_of = spelling_of[1:]
+    counts = np.bincount(spelling_of, occurrences[1:])
+    word_of = np.zeros(len(counts), np.int64)
+    word_of[spelling_of] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    word_of[np.setdiff1d(np.arange(len(counts)), spelling_of)] = -1  # `<epsilon>`
+    order = np.lexsort([-counts, word_of])
+    ranks = np.empty(len(counts), np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(word_of[order], word_of[order])
+    n_spellings = np.bincount(word_of + 1)
+    label_ranks = np.full(len(symbols), Shape.CASELESS, np.uint8)
+    has_choice = n_spellings[word_of[spelling_of] + 1] > 1
+    label_ranks[1:][has_choice] = _RANKS[np.minimum(ranks[spelling_of[has_choice]], len(_RANKS) - 1)]
+    return label_ranks
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -195,6 +221,58 @@ def count_by_language(lexicon: lx.Lexicon, counts: I64Matrix, learned: Sample) -
         for table in (counts, *of_languages[language : language + 1]):
             np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
     return of_languages
+
+
+def _with_lists(lexicon: lx.Lexicon, lists: list[Frequencies]) -> lx.Lexicon:
+    """Return the lexicon with shape evidence for the words that only lists with frequencies have.
+
+    A list is trusted as far as it is right about rare words of the corpus: its own shape evidence of a word, such as
+    "capitalized, and frequent", has the probabilities of the shapes that rare words with this evidence have in the
+    corpus. Those of several lists are multiplied.
+    """
+    if not lists:
+        return lexicon
+    n_words, several = len(lexicon.shape_counts), lexicon.n_languages > 0
+    log_p = np.zeros((n_words, N_SHAPES), np.float32)
+    of_languages = np.zeros((len(lexicon.language_counts), n_words), np.uint8)
+    for language in sorted({each.language for each in lists}):
+        of_language = np.zeros_like(log_p)
+        counts = lexicon.language_counts[language] if several else lexicon.shape_counts
+        for each in lists:
+            if each.language == language:
+                of_language += _listed_log_p(each, lexicon, counts)
+        if several:
+            of_languages[language] = _listed_evidence(of_language)
+        log_p += of_language
+    return lexicon._replace(listed=_listed_evidence(log_p), language_listed=of_languages)
+
+
+def _listed_log_p(each: Frequencies, lexicon: lx.Lexicon, corpus: I64Matrix | I32Matrix) -> F32Matrix:
+    """Return float32[words, N_SHAPES]: ln p of the shapes of the words in a list, given the counts of the corpus; 0 for
+    words that it lacks."""
+    counts = np.zeros(corpus.shape, np.int64)
+    has_case = lexicon.shapes[each.labels] != Shape.CASELESS
+    labels = each.labels[has_case]
+    np.add.at(counts, (lexicon.word_of[labels], lexicon.shapes[labels]), each.occurrences[has_case])
+    evidence = lx.word_evidence(counts)
+    rare = corpus.sum(1) <= _JUDGED
+    n = np.zeros((256, N_SHAPES))
+    for shape in range(N_SHAPES):
+        n[:, shape] = np.bincount(evidence[rare], corpus[rare, shape], 256)
+    said = np.arange(1, 121)
+    n[said, (said - 1) // 30] += _PRIOR
+    n[said] += 0.1
+    log_p = np.zeros_like(n, np.float32)
+    log_p[said] = np.log(n[said] / n[said].sum(1, keepdims=True))
+    return log_p[evidence]
+
+
+def _listed_evidence(log_p: F32Matrix) -> U8Array:
+    """Return the shape evidence of words, given ln p of their shapes: lx.UNSEEN if all are 0."""
+    p = np.exp(log_p - log_p.max(1, keepdims=True))
+    best = p.argmax(1)
+    trust = (p.max(1) / p.sum(1) < lx.TRUST[:, None]).sum(0)
+    return np.where(log_p.any(1), lx.LISTED + lx.N_TRUSTED * best + trust, lx.UNSEEN).astype(np.uint8)
 
 
 def _give_embeddings(lexicon: lx.Lexicon, totals: F64Array) -> None:

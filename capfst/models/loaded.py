@@ -17,9 +17,8 @@ from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.casing.units import Units
-from capfst.context.context_model import Context
+from capfst.context.context_model import SPELLINGS, Context
 from capfst.context.noise import Noise
-from capfst.context.spellings import PART as SPELLINGS
 from capfst.forks import cached
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
