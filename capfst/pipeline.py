@@ -30,8 +30,8 @@ from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
 from capfst.casing.user_words import UserWords
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
-from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
+from capfst.context.other_lines import rarity
 from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
 from capfst.forks import cached

@@ -22,6 +22,6 @@ The modules, in the order of the data:
   cap.fst); `train` runs these steps, and `adapt` moves a context model to another vocabulary and brings it up
   to date with other text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
-  → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs);
+  → `other_lines` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs);
 * explaining: `contributions` (ln p of each shape → what each feature contributes, in words).
 """

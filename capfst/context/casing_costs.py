@@ -8,8 +8,8 @@ The LM reads an unseen casing as the word's most frequent form. So the search ne
 that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape. A name that is
 known in mixed case only (AbbVie, CenterPoint) is written so where it would be capitalized.
 
-The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
-documents, and cells.py in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
+The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; other_lines.py changes these in
+documents and in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
 spellings (text/restoring.py), follows on the same tokens: it has p(spelling | word, context) of *a* and *à*.
 """
 
@@ -22,12 +22,11 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
-from capfst.context.cells import share_capitals
 from capfst.context.channel import NOT_USED, Written, is_written_in, stays
 from capfst.context.context_model import LEAST_PENALTY, Context
-from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
 from capfst.context.lexicon import NO_CASE, WordRecordArray, has_case
+from capfst.context.other_lines import remember, share_capitals
 from capfst.context.shape_scores import score
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
@@ -335,8 +334,8 @@ def casing_costs(
         guess: whether OOV words are written in their likeliest shape, not in lower case.
         include_pruned: also return the costs of pruned forms, and the options.
         begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
-        rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
-        is_column: whether the lines are cells that are evidence for the capitals of each other (cells.py).
+        rarity: float32[n], if the buffer is a document whose lines are evidence for each other.
+        is_column: whether the lines are cells that are evidence for the capitals of each other.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.classes import label_classes
-from capfst.context.sample import select, slices
+from capfst.context.sample import slices, smaller
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I32Array, U8Array, U32Array
@@ -46,18 +46,6 @@ Weights = F64Array | int
 _SEED = 3
 
 
-def tempered(sources: list[U32Array], most: int) -> list[U32Array]:
-    """Return labels of each source, `most` in total: all, or in proportion to the square root of its size."""
-    roots, chosen = np.sqrt([labels.size for labels in sources]), list(sources)
-    rest = roots.sum()
-    for number in np.argsort(roots, kind="stable").tolist():  # small sources first, whose labels may be too few
-        labels, quota = sources[number], int(most * roots[number] / max(1, rest))
-        if quota < labels.size:
-            chosen[number] = select(labels, quota, RUN)
-        most, rest = most - min(quota, labels.size), rest - roots[number]
-    return chosen
-
-
 def marked_text(sample: list[U32Array], kinds: U8Array, small: BoolArray, has_breaks: bool = True) -> list[Marked]:
     """Return the words of the labels of each source, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
@@ -79,7 +67,7 @@ def learn_marks(
     ends = [labels.size - slices(labels, HELD_OUT)[-1].size for labels in sample]
     learned = [labels[:end] for labels, end in zip(sample, ends, strict=True)]
     held_out = [labels[end:] for labels, end in zip(sample, ends, strict=True)]
-    parts = (learned, True), (tempered(learned, AGAIN_LABELS), True), (held_out, False)
+    parts = (learned, True), (smaller(learned, AGAIN_LABELS, RUN, tempers=True), True), (held_out, False)
     by_source = [marked_text(labels, kinds, small, has_breaks) for labels, has_breaks in parts]
     marked = [Marked(*map(np.concatenate, zip(*sources, strict=True))) for sources in by_source]
     if (n := int(((marked[0].marks > NONE) & (marked[0].marks < len(MARKS))).sum())) < LEAST_MARKS:

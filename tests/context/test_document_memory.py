@@ -15,7 +15,7 @@ from support.command_line import run
 from support.scoring import path_costs
 
 from capfst.context import casing_costs as module
-from capfst.context.document_memory import RARE, rarity
+from capfst.context.other_lines import RARE, rarity
 from capfst.io import documents as io_documents
 from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
@@ -65,9 +65,9 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
     """Call `see` with the tokens, and with ln p of their shapes up to a constant, from which costs are computed."""
     fill = module._fill
 
-    def spy(buf: Any, words: Any, text: Any, context: Any, forms: Any, guess: bool, log_p: Any, *costs: Any) -> None:
+    def spy(text: Any, context: Any, forms: Any, guess: bool, log_p: Any, *costs: Any) -> None:
         see(text, log_p.copy())
-        fill(buf, words, text, context, forms, guess, log_p, *costs)
+        fill(text, context, forms, guess, log_p, *costs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_fill", spy)
