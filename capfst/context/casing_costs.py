@@ -15,6 +15,8 @@ spellings (text/restoring.py), follows on the same tokens: it has p(spelling | w
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from capfst.casing.first_words import small_words
@@ -53,6 +55,8 @@ _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
 _INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
+_find_dots = re.compile("i\N{COMBINING DOT ABOVE}".encode()).finditer
+"""Find the lowercase of İ by Unicode's rules: in a sentence that has it, İ is not the capital of i."""
 _IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 
 
@@ -272,21 +276,6 @@ def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
 
 
 @kernel
-def _mark_dotted(text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
-    """Mark the words of sentences in domains with has_dots[domain], in which İ is the capital of i; but not of a
-    sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
-    buf, words, begin = text.source.buf, text.source.words, 0
-    for number in range(text.domains.size):
-        end = text.ends[number]
-        is_dotted = has_dots[text.domains[number]]
-        for i in range(words.starts[begin], words.ends[end - 1] - 2 if is_dotted and begin < end else 0):
-            is_dotted = is_dotted and not (buf[i] == 0x69 and buf[i + 1] == 0xCC and buf[i + 2] == 0x87)
-        for i in range(begin, end):
-            dotted[i] = is_dotted
-        begin = end
-
-
-@kernel
 def _keep_small(
     words: Words, is_small: BoolArray, form_shapes: U8Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix
 ) -> None:
@@ -372,17 +361,17 @@ def casing_costs(
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if known.n_languages:
         of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
-        of_words = np.repeat(of_sentences, np.diff(text.ends, prepend=0))
+        sizes = np.diff(text.ends, prepend=0)
+        of_words = np.repeat(of_sentences, sizes)
         costs = costs._replace(languages=of_words)
         is_small = small_words(buf, words, symbols.language, of_words)
         if context is not None and is_small.any():
             _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
-    if symbols.language.dotted and known.n_languages:
-        languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
-        has_dots = np.isin(languages, symbols.language.dotted)
-        dotted = np.empty(n, np.bool_)
-        _mark_dotted(text, has_dots, dotted)
-        costs = costs._replace(dotted=dotted)
+        if symbols.language.dotted:
+            are_dotted = np.isin(of_sentences, symbols.language.dotted)
+            found = [match.start() for match in _find_dots(buf.data)] if are_dotted.any() else []
+            are_dotted[np.searchsorted(text.ends, np.searchsorted(words.starts, found, "right") - 1, "right")] = False
+            costs = costs._replace(dotted=np.repeat(are_dotted, sizes))
     if spellings is not None:
         _set_spelling_evidence(text, spellings.words, spellings.shapes)
         score(text, spellings, log_p)

@@ -57,16 +57,6 @@ def _nlogn(n: i64, table: F64Array) -> f64:
 
 
 @inner
-def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, counts: _ClassCounts) -> None:
-    for w in range(totals.size):
-        counts.sizes[class_of[w]] += totals[w]
-        for k in range(following.begins[w], following.begins[w + 1]):
-            c, d = class_of[w], class_of[following.symbols[k]]
-            counts.pairs[c, d] += following.counts[k]
-            counts.transposed[d, c] += following.counts[k]
-
-
-@inner
 def _neighbor_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I64Array) -> i64:
     """Fill counts, int64[classes]: how often symbols of each class are on this side of w, except w itself. Return how
     often w itself is."""
@@ -118,16 +108,12 @@ def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Arra
 
 @allocating
 def _exchange(
-    n_classes: i64, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array, table: F64Array
-) -> i64:
-    """Move each symbol from 2 on to its best class, changing class_of[symbols] in place. Return how many have moved.
-    totals: occurrences of each symbol."""
-    counts = _ClassCounts(
-        np.zeros((n_classes, n_classes), np.int64),
-        np.zeros((n_classes, n_classes), np.int64),
-        np.zeros(n_classes, np.int64),
-    )
-    _count_classes(following, totals, class_of, counts)
+    counts: _ClassCounts, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array,
+    table: F64Array,
+) -> i64:  # fmt: skip
+    """Move each symbol from 2 on to its best class, changing class_of[symbols] and the counts in place. Return how many
+    have moved. totals: occurrences of each symbol."""
+    n_classes = counts.sizes.size
     next_, previous = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     gain = np.empty(n_classes)
     moved = 0
@@ -175,8 +161,12 @@ def label_classes(sources: Sequence[U32Array], n_labels: int, n_classes: int = N
     table = np.arange(1 << 16, dtype=np.float64)
     table[1:] *= np.log(table[1:])
     totals = np.bincount(first, counts, size).astype(np.int64)
+    pairs = np.zeros((n_classes, n_classes), np.int64)
+    np.add.at(pairs, (class_of[first], class_of[second]), counts)
+    sizes = np.bincount(class_of, totals, n_classes).astype(np.int64)
+    of_classes = _ClassCounts(pairs, np.ascontiguousarray(pairs.T), sizes)
     for _ in range(_PASSES):  # Ctrl-C ends the program after a pass
-        if _exchange(n_classes, following, preceding, totals, class_of, table) < _MIN_MOVED * size:
+        if _exchange(of_classes, following, preceding, totals, class_of, table) < _MIN_MOVED * size:
             break
     return class_of[symbol_of].astype(np.uint8)
 
