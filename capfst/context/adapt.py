@@ -184,14 +184,9 @@ def _with_evidence(context: cm.Context, starts: I32Array, counts: Counts, more: 
 
 
 def adapted(
-    context: cm.Context,
-    symbols: Symbols,
-    starts: I32Array,
-    corpus: LabeledCorpus,
-    labels: I64Array,
-    learned: Sample,
+    context: cm.Context, symbols: Symbols, starts: I32Array, corpus: LabeledCorpus, labels: I64Array, learned: Sample,
     show: Progress,
-) -> cm.Context:
+) -> cm.Context:  # fmt: skip
     """Return the context model adapted to a corpus.
 
     context: for these symbols, whose words' first labels are `starts`. labels: by label of the corpus, the label in the

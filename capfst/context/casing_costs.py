@@ -298,21 +298,11 @@ def _keep_small(
 
 
 def casing_costs(
-    context: Context | None,
-    buf: U8Array,
-    words: Words,
-    transducer: Transducer,
-    guess: bool,
-    include_pruned: bool = False,
-    begins: BoolArray | None = None,
-    rarity: F32Array | None = None,
-    is_column: bool = False,
-    language: int = ANY,
-    spellings: Context | None = None,
-    given: U8Array | None = None,
-    written: Written = NOT_USED,
-    n_given: int = 0,
-) -> CasingCosts:
+    context: Context | None, buf: U8Array, words: Words, transducer: Transducer, guess: bool,
+    include_pruned: bool = False, begins: BoolArray | None = None, rarity: F32Array | None = None,
+    is_column: bool = False, language: int = ANY, spellings: Context | None = None, given: U8Array | None = None,
+    written: Written = NOT_USED, n_given: int = 0,
+) -> CasingCosts:  # fmt: skip
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
 

@@ -58,14 +58,9 @@ _WORDINGS = (
 
 
 def contributions(
-    context: Context,
-    buf: U8Array,
-    words: Words,
-    transducer: Transducer,
-    begins: BoolArray,
-    language: int,
+    context: Context, buf: U8Array, words: Words, transducer: Transducer, begins: BoolArray, language: int,
     chosen: range,
-) -> list[Reasons]:
+) -> list[Reasons]:  # fmt: skip
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
     text = read_words(buf, words, begins, context, transducer, True, language)

@@ -109,13 +109,9 @@ def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> I8Matrix:
 
 
 def find_domains(
-    sources: list[U32Array],
-    languages: I64Array,
-    word_of: I64Array,
-    totals: F64Array,
-    capitalized: BoolArray,
+    sources: list[U32Array], languages: I64Array, word_of: I64Array, totals: F64Array, capitalized: BoolArray,
     most: int = MAX_DOMAINS,
-) -> tuple[I8Matrix, I8Matrix]:
+) -> tuple[I8Matrix, I8Matrix]:  # fmt: skip
     """Return the log-odds of each word in labeled sources, as from `domain_log_odds`: int8[words, domains of a
     language], in the word's own language; and int8[words, languages], or [words, 0] if there is only one.
 

@@ -348,13 +348,9 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
 
 
 def learn(
-    labels: U32Array,
-    lexicon: lx.Lexicon,
-    tables: Tables,
-    language: int = 0,
-    network: net.Learned = net.NOT_LEARNED,
+    labels: U32Array, lexicon: lx.Lexicon, tables: Tables, language: int = 0, network: net.Learned = net.NOT_LEARNED,
     progress: float = 0,
-) -> None:
+) -> None:  # fmt: skip
     """Update the tables and the network on whole sentences of a language.
 
     lexicon: what is known from text without these sentences. progress: the fraction of the text that was learned from

@@ -81,16 +81,9 @@ class Sample(NamedTuple):
 
 
 def fit(
-    vocabulary: Vocabulary,
-    starts: I32Array,
-    corpus: LabeledCorpus,
-    language_of: I64Array,
-    memory: int | None,
-    show: Progress,
-    options: ContextOptions,
-    shape_of: U8Array | None = None,
-    known: lx.Lexicon | None = None,
-) -> tuple[lx.Lexicon, Context]:
+    vocabulary: Vocabulary, starts: I32Array, corpus: LabeledCorpus, language_of: I64Array, memory: int | None,
+    show: Progress, options: ContextOptions, shape_of: U8Array | None = None, known: lx.Lexicon | None = None,
+) -> tuple[lx.Lexicon, Context]:  # fmt: skip
     """Return the lexicon and the context model learned from a corpus.
 
     Args:
