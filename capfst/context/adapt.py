@@ -221,20 +221,13 @@ def adapted(
 
 def _lexicon(context: cm.Context, symbols: Symbols, starts: I32Array, known: Counts) -> lx.Lexicon:
     first = starts[:-1]
-    records = context.words[first]
-    return lx.Lexicon(
-        lx.word_numbers(starts),
-        np.array(context.shapes),
-        lx.hash_words(symbols, starts),
-        records,
-        context.n_domains // max(1, context.n_languages),
-        known.shapes,
-        context.language_log_odds[first],
-        language_counts=known.languages,
-        listed=_listed(records["shape_evidence"]),
-        language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),
-        marks=lx.word_marks(symbols, starts),
-    )
+    records, hashes = context.words[first], lx.hash_words(symbols, starts)
+    domains = context.n_domains // max(1, context.n_languages)
+    of_labels = lx.word_numbers(starts), np.array(context.shapes)
+    by_lists = _listed(records["shape_evidence"]), _listed(np.ascontiguousarray(context.language_evidence[first].T))
+    of_languages = context.language_log_odds[first], known.languages
+    marks = lx.word_marks(symbols, starts)
+    return lx.Lexicon(*of_labels, hashes, records, domains, known.shapes, *of_languages, *by_lists, marks)
 
 
 def _listed(evidence: U8Array) -> U8Array:

@@ -180,19 +180,9 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I3
     for language, counts in enumerate(lexicon.language_counts):
         listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
         language_evidence[first, language] = lx.word_evidence(counts, listed)
-    return Context(
-        words,
-        lexicon.shapes,
-        stage1,
-        stage2,
-        first_pass,
-        scales,
-        lexicon.n_domains,
-        language_log_odds,
-        language_evidence,
-        network=network.quantized(),
-        has_gaps=lexicon.marks.size > 0,
-    )
+    of_all = words, lexicon.shapes, stage1, stage2, first_pass, scales, lexicon.n_domains
+    of_languages = language_log_odds, language_evidence
+    return Context(*of_all, *of_languages, network=network.quantized(), has_gaps=lexicon.marks.size > 0)
 
 
 def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
@@ -278,11 +268,3 @@ def unpacked(slots: U32Array) -> tuple[I16Matrix, U8Array]:
     weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
     weights[owners == 0] = 0
     return weights, owners
-
-
-def weights_of(table: U32Array, features: U32Array) -> I16Matrix:
-    """Return the weights of features, int16[n, N_SHAPES − 1]."""
-    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
-    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
-    weights[owners != numbers + 1] = 0
-    return weights

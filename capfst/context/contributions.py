@@ -18,7 +18,7 @@ from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.context import features as ft
-from capfst.context.context_model import Context, weights_of
+from capfst.context.context_model import ROWS_PER_SLOT, Context, unpacked
 from capfst.context.shape_scores import Kept, score
 from capfst.context.tokens import read_words
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I16Matrix, U8Array, U32Array
@@ -99,9 +99,10 @@ def _named(template: int, rows: F32Matrix) -> Iterator[tuple[str, F32Array]]:
 
 
 def _weights(table: U32Array, features: U32Array) -> I16Matrix:
-    """Return the weights of features, 0 for those that are 0."""
-    weights = weights_of(table, features)
-    weights[features == 0] = 0
+    """Return the weights of features, int16[n, N_SHAPES − 1]; 0 for those that are 0."""
+    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
+    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
+    weights[(owners != numbers + 1) | (features == 0)] = 0
     return weights
 
 

@@ -56,22 +56,11 @@ class Learned(NamedTuple):
         layers.inputs[:] = random.standard_normal(layers.inputs.shape) / np.sqrt(n_inputs)
         layers.output[:, : net.N_HIDDEN] = random.standard_normal((N_SHAPES, net.N_HIDDEN)) * _OUTPUT
         sums = net.Layers(**{name: np.full(shape, _INITIAL_SUM, np.float32) for name, shape in shapes.items()})
-        learned = cls(
-            embeddings,
-            layers,
-            np.full_like(embeddings, _INITIAL_SUM),
-            sums,
-            np.empty((n_inputs // net.N_INPUTS * net.N_HIDDEN, net.N_INPUTS), np.float32),
-            np.zeros_like(layers.inputs),
-            np.zeros(1, np.int64),
-            np.empty(n_inputs, np.float32),
-            np.empty(net.N_HIDDEN, np.float32),
-            np.empty(net.N_HIDDEN, np.float32),
-            np.empty(net.N_INPUTS, np.float32),
-        )
-        weights = layers.inputs.reshape(-1, net.N_INPUTS, net.N_HIDDEN)
-        learned.transposed[:] = weights.transpose(0, 2, 1).reshape(learned.transposed.shape)
-        return learned
+        transposed = layers.inputs.reshape(-1, net.N_INPUTS, net.N_HIDDEN).transpose(0, 2, 1).reshape(-1, net.N_INPUTS)
+        weights = embeddings, layers, np.full_like(embeddings, _INITIAL_SUM), sums, np.ascontiguousarray(transposed)
+        sizes = n_inputs, net.N_HIDDEN, net.N_HIDDEN, net.N_INPUTS
+        buffers = (np.empty(size, np.float32) for size in sizes)
+        return cls(*weights, np.zeros_like(layers.inputs), np.zeros(1, np.int64), *buffers)
 
     def quantized(self) -> net.Network:
         """Return the network with embeddings of 8 bits, whose scale the weights of the inputs take over."""

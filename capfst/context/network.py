@@ -96,12 +96,9 @@ class Network(NamedTuple):
         return cls(embeddings, layers, np.ascontiguousarray(tiles).ravel(), units, output)
 
 
+_EMPTY, _NONE = np.empty((0, N_HIDDEN), np.float32), np.empty((0, N_SHAPES), np.float32)
 NO_NETWORK = Network(
-    np.empty((0, N_INPUTS), np.int8),
-    Layers(*(np.empty((0, N_HIDDEN), np.float32) for _ in Layers._fields)),
-    np.empty(0, np.int16),
-    np.empty(0, np.float32),
-    np.empty((0, N_SHAPES), np.float32),
+    np.empty((0, N_INPUTS), np.int8), Layers(*5 * [_EMPTY]), np.empty(0, np.int16), np.empty(0, np.float32), _NONE
 )
 
 
@@ -151,15 +148,10 @@ class Queue(NamedTuple):
     @classmethod
     def of(cls, most: int) -> Queue:
         """Return an empty queue for at most so many words."""
-        return cls(
-            np.empty(most, np.int64),
-            np.empty(most, np.int64),
-            np.zeros((TILE_ROWS, _N_ALL), np.int16),
-            np.empty(N_HIDDEN * TILE_ROWS, np.int32),
-            np.empty(N_HIDDEN, np.float32),
-            np.zeros(3, np.int64),
-            np.empty(N_INPUTS, np.int16),
-        )
+        words, domains = np.empty((2, most), np.int64)
+        inputs, sums = np.zeros((TILE_ROWS, _N_ALL), np.int16), np.empty(N_HIDDEN * TILE_ROWS, np.int32)
+        hidden, near, total = np.empty(N_HIDDEN, np.float32), np.zeros(3, np.int64), np.empty(N_INPUTS, np.int16)
+        return cls(words, domains, inputs, sums, hidden, near, total)
 
 
 @inner

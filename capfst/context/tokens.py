@@ -48,16 +48,10 @@ class Source(NamedTuple):
         """Return a buffer's words. transducer: that found them."""
         size = int((words.ends - words.starts).max(initial=0)) * GROWTH + 8
         lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
-        return cls(
-            buf,
-            words,
-            LowerCase(transducer.pretokenized, INFO, lowering, *memory),
-            transducer.stripping,
-            transducer.index,
-            np.empty(lx.N_HASHES, np.uint32),
-            np.empty(size * GROWTH, np.uint8),
-            np.empty(size * GROWTH // 8 + 1, np.uint64),
-        )
+        lower = LowerCase(transducer.pretokenized, INFO, lowering, *memory)
+        hashes, stripped = np.empty(lx.N_HASHES, np.uint32), np.empty(size * GROWTH, np.uint8)
+        parts = np.empty(size * GROWTH // 8 + 1, np.uint64)
+        return cls(buf, words, lower, transducer.stripping, transducer.index, hashes, stripped, parts)
 
 
 class LogOddsSums(NamedTuple):

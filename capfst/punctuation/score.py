@@ -234,17 +234,15 @@ def scorer_of(network: net.Rounded) -> Scorer:
     vectors = np.concatenate([padding, network.endings, network.words])
     embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
     window, near, early, result1, gates2, result2, output = network.layers
-    return Scorer(
-        embedded,
-        Packed.of(_of_places(window, near), net.EMBEDDING, _ZERO, 1 / network.unit),
+    words = Packed.of(_of_places(window, near), net.EMBEDDING, _ZERO, 1 / network.unit)
+    products, is_filled = (
         np.empty((len(embedded), _N_PRODUCTS), np.int8),
         np.zeros(len(embedded) // TILE_ROWS, np.uint8),
-        Packed.of(early, 2 * net.UNITS1),
-        Packed.of(result1, 2 * net.UNITS1),
-        Packed.of(gates2),
-        Packed.of(result2, 2 * net.UNITS2),
-        Packed.of(output),
     )
+    after1, after2 = 2 * net.UNITS1, 2 * net.UNITS2  # states among the inputs
+    of_first = Packed.of(early, after1), Packed.of(result1, after1)
+    of_second = Packed.of(gates2), Packed.of(result2, after2), Packed.of(output)
+    return Scorer(embedded, words, products, is_filled, *of_first, *of_second)
 
 
 def _of_places(*layers: net.RoundedDense) -> net.RoundedDense:

@@ -123,15 +123,10 @@ def gaps_of(buf: U8Array, words: Words, vector_of: I32Array) -> Gaps:
     """Return the gaps of a text. vector_of: int32[V + 1], the vector of each label."""
     n = len(words.starts)
     n_lines = int((words.token_types == NEWLINE).sum()) + 1
-    gaps = Gaps(
-        np.empty(n + AHEAD * (n_lines + 1), np.int32),
-        np.empty(n, np.int64),
-        np.empty(n_lines + 1, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.bool_),
-    )
-    used, n, lines = _read(buf, words, vector_of, INFO, gaps)
-    return Gaps(gaps.vectors[:used], gaps.at[:n], gaps.lines[: lines + 1], gaps.ends[:n], gaps.is_open[:n])
+    vectors, lines = np.empty(n + AHEAD * (n_lines + 1), np.int32), np.empty(n_lines + 1, np.int64)
+    gaps = Gaps(vectors, np.empty(n, np.int64), lines, np.empty(n, np.int64), np.empty(n, np.bool_))
+    used, n, n_lines = _read(buf, words, vector_of, INFO, gaps)
+    return Gaps(vectors[:used], gaps.at[:n], lines[: n_lines + 1], gaps.ends[:n], gaps.is_open[:n])
 
 
 def kept_bytes(buf: U8Array, words: Words) -> BoolArray:
