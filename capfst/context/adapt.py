@@ -197,8 +197,7 @@ def adapted(
     lexicon = _lexicon(context, symbols, starts, known)
     tables = _tables(context, lexicon, first)
     shapes = np.zeros((len(first), N_SHAPES), np.int64)
-    found = lx.shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels])
-    shapes[: len(found)] = found
+    lx.add_shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels], 1, shapes)
     of_languages = count_by_language(lexicon, shapes, learned)
     more = Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
     counts = added(known, more)

@@ -150,17 +150,6 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
 
 
 @inner
-def most_frequent_shape(counts: ShapeCounts) -> tuple[i64, i64]:
-    """Return the shape with the highest count (of equal ones, the first) and the sum of the counts, int[N_SHAPES]."""
-    best, total = 0, 0
-    for shape in range(N_SHAPES):
-        total += counts[shape]
-        if counts[shape] > counts[best]:
-            best = shape
-    return best, total
-
-
-@inner
 def shape_evidence(counts: ShapeCounts) -> i64:
     """Return the shape evidence of counts by shape, int[N_SHAPES]: UNSEEN if all are 0, else an integer from 1 to 120.
 
@@ -168,7 +157,10 @@ def shape_evidence(counts: ShapeCounts) -> i64:
     the fraction of occurrences in that shape falls; and a frequency from 0 to 5, which rises with the number of
     occurrences.
     """
-    best, n = most_frequent_shape(counts)
+    best, n = 0, 0
+    for shape in range(N_SHAPES):
+        n += counts[shape]
+        best = shape if counts[shape] > counts[best] else best  # of equal ones, the first
     if n == 0:
         return UNSEEN
     fraction = counts[best] / n
@@ -354,17 +346,10 @@ def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:
 def add_shape_counts(
     labels: U32Array, word_of: I64Array, shapes: U8Array, step: int, counts: npt.NDArray[np.signedinteger]
 ) -> None:
-    """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES], which is contiguous."""
-    for piece, _ in pieces(labels):
-        forms = piece[(piece > 0) & (shapes[piece] != Shape.CASELESS)]
-        np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))
-
-
-def shape_counts(labels: U32Array, word_of: I64Array, shapes: U8Array) -> I64Matrix:
-    """Return int64[words, N_SHAPES]: how often a corpus has each word in each shape.
+    """Add `step` times how often a corpus has each word in each shape to counts, [words, N_SHAPES], contiguous.
 
     labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.
     """
-    counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-    add_shape_counts(labels, word_of, shapes, 1, counts)
-    return counts
+    for piece, _ in pieces(labels):
+        forms = piece[(piece > 0) & (shapes[piece] != Shape.CASELESS)]
+        np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))

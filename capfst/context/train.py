@@ -118,7 +118,8 @@ def fit(
         lexicon = known._replace(shapes=shape_of, marks=lx.NO_MARKS)
     else:
         lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, shape_of, learned, options.max_domains)
-    counts = lx.shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
+    counts = np.zeros((len(totals), N_SHAPES), np.int64)
+    lx.add_shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes, 1, counts)
     of_languages = count_by_language(lexicon, counts, learned)
     lexicon = _with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
     if known is None:
@@ -141,9 +142,8 @@ def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -
     _, spelling_of = lowercase_forms(symbols.strings, symbols.language.casing)
     spelling_of = spelling_of[1:]
     counts = np.bincount(spelling_of, occurrences[1:])
-    word_of = np.zeros(len(counts), np.int64)
-    word_of[spelling_of] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    word_of[np.setdiff1d(np.arange(len(counts)), spelling_of)] = -1  # `<epsilon>`
+    word_of = np.full(len(counts), -1)  # also of `<epsilon>`
+    word_of[spelling_of] = lx.word_numbers(starts)[1:]
     order = np.lexsort([-counts, word_of])
     ranks = np.empty(len(counts), np.int64)
     ranks[order] = np.arange(len(order)) - np.searchsorted(word_of[order], word_of[order])
@@ -178,9 +178,8 @@ def _embeddings(n_words: int) -> int:
 
 
 def _lexicon(
-    symbols: Symbols, starts: I32Array, occurrences: I64Array,
-    totals: F64Array, word_of: I64Array, shape_of: U8Array | None,
-    learned: Sample, max_domains: int,
+    symbols: Symbols, starts: I32Array, occurrences: I64Array, totals: F64Array, word_of: I64Array,
+    shape_of: U8Array | None, learned: Sample, max_domains: int,
 ) -> lx.Lexicon:  # fmt: skip
     """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
     of each word. shape_of: as for `fit`."""
@@ -210,9 +209,8 @@ def count_by_language(lexicon: lx.Lexicon, counts: I64Matrix, learned: Sample) -
     for language, labels in zip(learned.languages, learned.sources, strict=True) if len(of_languages) else ():
         lx.add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
     for language, entries in enumerate(learned.word_lists):
-        forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
         for table in (counts, *of_languages[language : language + 1]):
-            np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
+            lx.add_shape_counts(entries, lexicon.word_of, lexicon.shapes, 1, table)
     return of_languages
 
 
@@ -261,7 +259,7 @@ def _listed_log_p(each: Frequencies, lexicon: lx.Lexicon, corpus: I64Matrix | I3
 
 
 def _listed_evidence(log_p: F32Matrix) -> U8Array:
-    """Return the shape evidence of words, given ln p of their shapes: lx.UNSEEN if all are 0."""
+    """Return the shape evidence of words, given ln p of their shapes: UNSEEN if all are 0."""
     p = np.exp(log_p - log_p.max(1, keepdims=True))
     best = p.argmax(1)
     trust = (p.max(1) / p.sum(1) < lx.TRUST[:, None]).sum(0)
@@ -295,10 +293,8 @@ def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network:
         """Add `step` times the shape counts of the slices of these turns to the lexicon's."""
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
-                counting = labels, known.word_of, known.shapes, step
-                lx.add_shape_counts(*counting, known.shape_counts)
-                if lexicon.n_languages:
-                    lx.add_shape_counts(*counting, known.language_counts[language])
+                for counts in (known.shape_counts, *known.language_counts[language : language + 1]):
+                    lx.add_shape_counts(labels, known.word_of, known.shapes, step, counts)
 
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
         for first in range(0, _SLICES, _NEW):
