@@ -215,10 +215,9 @@ def _add_scores(
 
 @inner
 def add_network(
-    tokens: TokenArray, token_of: I64Array, decisions: U8Array, n: i64, first: i64, network: Network, queue: Queue,
-    log_p: F32Matrix,
-) -> None:  # fmt: skip
-    """Add the network's scores of the first n words of the queue to log_p, whose row 0 is that of word `first`."""
+    tokens: TokenArray, token_of: I64Array, decisions: U8Array, n: i64, network: Network, queue: Queue, log_p: F32Matrix
+) -> None:
+    """Add the network's scores of the first n words of the queue to log_p."""
     tile_size = TILE_ROWS * SHORT_COLUMNS
     queue.near[:] = 0
     fetched = 0
@@ -235,6 +234,4 @@ def add_network(
             multiply_shorts(queue.inputs, 0, _N_ALL, network.packed, tile * SHORT_COLUMNS * _N_ALL, _N_ALL // 2, sums)
         for row in range(n_rows):
             i = queue.words[begin + row]
-            _add_scores(
-                tokens, decisions, token_of[i], queue.domains[begin + row], network, queue, row, log_p[i - first]
-            )
+            _add_scores(tokens, decisions, token_of[i], queue.domains[begin + row], network, queue, row, log_p[i])

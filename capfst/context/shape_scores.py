@@ -16,7 +16,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.context import features as ft
 from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
-from capfst.context.lexicon import UNSEEN, has_case
+from capfst.context.lexicon import BEGIN, UNSEEN, has_case
 from capfst.context.network import Queue, add_network, gets_network
 from capfst.context.tokens import TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
@@ -24,6 +24,8 @@ from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Arra
 
 _GIVEN = np.float32(-8.0)
 """ln p of the shapes that a word does not have, if its shape is given."""
+_DECISIONS = np.array([7, 0, 8, 10], np.uint8)
+"""The decision (features.py) on a word whose shape is given, by shape."""
 _NONE_GIVEN = np.empty(0, np.uint8)
 
 
@@ -108,26 +110,6 @@ def scores_of(sums: tuple[u32, u32], n: i64) -> tuple[i64, i64, i64]:
 
 
 @inner
-def _take_given(
-    text: TokenizedText, begin: i64, end: i64, given: U8Array, decisions: U8Array, log_p: F32Matrix
-) -> tuple[i64, i64]:
-    """Fill log_p and the decisions on the words begin … end − 1 whose shape is given. Return the number of those with
-    case, and the number of those with capitals."""
-    n_words, n_capitals = 0, 0
-    for i in range(begin, end):
-        t, shape = text.token_of[i], i64(given[i])
-        if shape < N_SHAPES and has_case(text.tokens[t].shape_evidence):
-            for k in range(N_SHAPES):
-                log_p[i, k] = _GIVEN
-            log_p[i, shape] = 0
-            settled = ft.settled_decision(log_p[i])
-            decisions[t] = settled
-            n_words += 1
-            n_capitals += ft.has_capitals(settled)
-    return n_words, n_capitals
-
-
-@inner
 def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i64, i64, i64]:
     """Score the words begin … end − 1 of a line of this domain by the first pass: fill log_p and the decisions of the
     words that it settles. List the other words with case in `unsettled`.
@@ -137,8 +119,10 @@ def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i
     text, context, given, log_p = scoring.text, scoring.context, scoring.given, scoring.log_p
     tokens, rows = text.tokens, context.first_pass
     n_unsettled, n_words, n_capitals = 0, 0, 0
-    if given.size > 0:
-        n_words, n_capitals = _take_given(text, begin, end, given, scoring.decisions, log_p)
+    for i in range(begin, end if given.size > 0 else begin):
+        of_given = scoring.decisions[text.token_of[i]]
+        n_words += of_given != ft.NO_DECISION
+        n_capitals += ft.has_capitals(of_given)
     if context.language_evidence.shape[1] != 0:
         language = domain // (context.n_domains // context.language_evidence.shape[1])
         for i in range(begin, end):
@@ -263,12 +247,12 @@ def _score(scoring: _Scoring) -> None:
         begin = end
     if len(context.network.embeddings) != 0:
         queue = scoring.queue
-        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, log_p)
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, log_p)
         for k in range(n_queued):
             _subtract_largest(log_p[queue.words[k]])
         of_words = scoring.kept.network
         n_queued = n_queued if of_words.shape[0] != 0 else 0
-        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, of_words)
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, of_words)
     for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
             add_evidence(written, i, log_p[i])
@@ -286,5 +270,10 @@ def score(
     features = np.empty((ft.BLOCK, max(ft.N_NEIGHBOR_FEATURES, ft.N_DECISION_FEATURES)), np.uint32)
     word_features, candidates = np.empty(ft.MAX_WORD_FEATURES, np.uint32), np.empty(ft.BLOCK, np.int64)
     unsettled, decisions = np.empty(n_tokens, np.int64), np.full(n_tokens, ft.NO_DECISION, np.uint8)
+    if given.size > 0:
+        is_given = (given < N_SHAPES) & (text.tokens["shape_evidence"][text.token_of] < BEGIN)
+        shapes, rows = given[is_given], np.flatnonzero(is_given)
+        log_p[rows], log_p[rows, shapes] = _GIVEN, 0
+        decisions[text.token_of[rows]] = _DECISIONS[shapes]
     buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept
     _score(_Scoring(text, context, given, written, log_p, *buffers))

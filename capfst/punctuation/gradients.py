@@ -159,14 +159,6 @@ def _score_back(scores: F32Matrix, marks: U8Array, n_marks: i64, weight: f32) ->
             scores[t, k] = weight * (p - f32(k == truth)) if truth < n_marks else f32(0)
 
 
-class OfWords(NamedTuple):
-    """The gradients of the embeddings of distinct words."""
-
-    rows: I32Array  # as in Text, without paddings
-    endings: I32Array
-    gradients: F32  # [words, EMBEDDING]
-
-
 class Stretch:
     """Memory for what is learned from one stretch of n words: gradients of the dense layers, and of the words."""
 
@@ -218,9 +210,12 @@ class Stretch:
             self._back(embedded, net.Dense(of_place, bias), net.Dense(gradient, bias), of_products, of_embedded)
         above.sum(0, out=of_layer.bias)
 
-    def learn(self, text: Text, network: net.Network, weight: float) -> OfWords:
-        """Fill in `gradient`, of `weight` times Σ −ln P of the scores and EARLY_WEIGHT times that of the early scores;
-        return the gradients of the words. The size of the text is a multiple of TILE_ROWS."""
+    def learn(self, text: Text, network: net.Network, weight: float) -> tuple[I32Array, I32Array, F32Matrix]:
+        """Fill in `gradient`, of `weight` times Σ −ln P of the scores and EARLY_WEIGHT times that of the early scores.
+        The size of the text is a multiple of TILE_ROWS.
+
+        Returns the distinct words, by their rows and endings as in Text, and their gradients, [words, EMBEDDING].
+        """
         layers, of_layers = network.layers, self._of_layers
         self.gradient[:] = 0
         is_padding = text.rows < 0
@@ -238,7 +233,8 @@ class Stretch:
         gates1 = self._add_words(embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1)
         h1 = self._read(h0, gates1, begins)
         early = self._dense(h1, layers.early)
-        doubtful = np.flatnonzero(_is_doubtful(early) & ~is_padding)
+        is_doubtful = early[:, 1 : len(net.MARKS)].max(1) > early[:, 0] - np.float32(net.DOUBT)
+        doubtful = np.flatnonzero(is_doubtful & ~is_padding)
         n = len(doubtful)
         of_text = np.cumsum(begins)[doubtful]
         begins2 = np.ones(_in_tiles(n) + 1, np.bool_)
@@ -275,7 +271,7 @@ class Stretch:
         self._back_to_words(
             embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1, of_layers.gates1, of_gates1, of_embedded
         )
-        return OfWords(rows, endings, of_embedded[1 : len(distinct)])
+        return rows, endings, of_embedded[1 : len(distinct)]
 
     @staticmethod
     def _read(h: F32, gates: F32, begins: BoolArray) -> F32:
@@ -296,7 +292,3 @@ class Stretch:
 
 def _in_tiles(n: int) -> int:
     return -(-n // TILE_ROWS) * TILE_ROWS
-
-
-def _is_doubtful(early: F32) -> BoolArray:
-    return early[:, 1 : len(net.MARKS)].max(1) > early[:, 0] - np.float32(net.DOUBT)

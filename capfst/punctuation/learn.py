@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain, count, islice
 from typing import NamedTuple
 
@@ -87,22 +88,9 @@ class _Embeddings:
         self._n = 0
 
 
-class _DenseLayers(_Embeddings):
-    """The weights of the dense layers that are learned, as the only row of a table."""
-
-    def __init__(self, random: np.random.Generator) -> None:
-        super().__init__(np.zeros((1, N_WEIGHTS), np.float32))
-        self.layers = layers_of(self.weights[0])
-        _initialize(self.layers, random)
-
-    def add_clipped(self, gradient: F32) -> None:
-        """Add a gradient, or one that is shorter."""
-        norm = float(np.sqrt(np.square(gradient).sum()))
-        gradient = gradient * np.float32(min(1, LARGEST / max(norm, _EPSILON)))
-        self.add(np.zeros(1, np.int32), gradient.reshape(1, -1))
-
-
-def _initialize(layers: Layers, random: np.random.Generator) -> None:
+def _dense_layers(weights: F32, random: np.random.Generator) -> Layers:
+    """Return the dense layers as views of float32[N_WEIGHTS], with initial weights."""
+    layers = layers_of(weights)
     for layer in layers:
         limit = 1 / np.sqrt(len(layer.weights))
         layer.weights[:] = random.uniform(-limit, limit, layer.weights.shape)
@@ -112,6 +100,7 @@ def _initialize(layers: Layers, random: np.random.Generator) -> None:
     for gates, units in ((layers.gates1, UNITS1), (layers.gates2, UNITS2)):
         # at first, units forget at different speeds
         gates.bias.reshape(2, -1, 2, LANES)[:, :, 0] += np.linspace(-0.5, 1.5, units).reshape(-1, LANES)
+    return layers
 
 
 class Stage(NamedTuple):
@@ -135,8 +124,9 @@ def learn(stages: Sequence[Stage], class_of: I32Array, threads: int, advance: Ca
         _Embeddings((random.standard_normal((n, EMBEDDING)) * deviation).astype(np.float32))
         for n, deviation in zip((len(class_of), N_CLASSES, N_ENDINGS), _DEVIATIONS, strict=True)
     )
-    dense = _DenseLayers(random)
-    network = Network(words.weights, classes.weights, endings.weights, class_of, dense.layers)
+    dense = _Embeddings(np.zeros((1, N_WEIGHTS), np.float32))  # as the only row of a table
+    layers = _dense_layers(dense.weights[0], random)
+    network = Network(words.weights, classes.weights, endings.weights, class_of, layers)
     stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for number, (rate, parts) in enumerate(chain.from_iterable(_steps(stage, random) for stage in stages), 1):
@@ -146,11 +136,14 @@ def learn(stages: Sequence[Stage], class_of: I32Array, threads: int, advance: Ca
                 pool.submit(stretch.learn, part, network, weight)
                 for stretch, part in zip(stretches, parts, strict=False)
             ]
-            for of_words in [future.result() for future in learning]:
-                words.add(of_words.rows, of_words.gradients)
-                classes.add(class_of[of_words.rows], of_words.gradients)
-                endings.add(of_words.endings, of_words.gradients)
-            dense.add_clipped(np.add.reduce([stretch.gradient for stretch in stretches[: len(parts)]]))
+            for of_rows, of_endings, gradients in [future.result() for future in learning]:
+                words.add(of_rows, gradients)
+                classes.add(class_of[of_rows], gradients)
+                endings.add(of_endings, gradients)
+            gradient = np.add.reduce([stretch.gradient for stretch in stretches[: len(parts)]])
+            norm = float(np.sqrt(np.square(gradient).sum()))
+            clipped = gradient * np.float32(min(1, LARGEST / max(norm, _EPSILON)))
+            dense.add(np.zeros(1, np.int32), clipped.reshape(1, -1))
             for each in (words, classes, endings, dense):
                 each.step(rate, number)
             advance(1)
@@ -166,14 +159,10 @@ def _steps(stage: Stage, random: np.random.Generator) -> Iterator[tuple[float, l
 
 def _batches(text: Text, random: np.random.Generator) -> Iterator[list[Text]]:
     """Yield stretches of the text with CONTEXT on both sides, in random order."""
-    around = STRETCH + CONTEXT
-    rows, endings, marks = text
-    padded = Text(
-        np.pad(rows, around, constant_values=-1),
-        np.pad(endings, around),
-        np.pad(marks, around, constant_values=IGNORED),
-    )
-    starts = np.arange(-int(random.integers(STRETCH)), len(rows), STRETCH) + STRETCH
+    padding = partial(np.pad, pad_width=STRETCH + CONTEXT)
+    rows, marks = padding(text.rows, constant_values=-1), padding(text.marks, constant_values=IGNORED)
+    padded = Text(rows, padding(text.endings), marks)
+    starts = np.arange(-int(random.integers(STRETCH)), len(text.rows), STRETCH) + STRETCH
     random.shuffle(starts)
     for begin in range(0, len(starts), BATCH):
         yield [_stretch(padded, start) for start in starts[begin : begin + BATCH].tolist()]
