@@ -17,7 +17,7 @@ from capfst.casing.types import Words
 from capfst.context import features as ft
 from capfst.context.context_model import Context
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import scores_of, sum_rows
+from capfst.context.shape_scores import scores_of
 from capfst.context.tokens import Source, fill_token
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
@@ -73,7 +73,7 @@ def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) ->
     for k in range(n):
         begun, features = max(begun, gaps.lines[k]), gaps.features[k]
         features[ft.SINCE] = ft.since_feature(gaps.marks[k], min(gaps.counts[k] - begun, ft.LONGEST_SINCE))
-        score = scores_of(sum_rows(context.stage1, features, ft.N_GAP_FEATURES), ft.N_GAP_FEATURES)[0]
+        score = scores_of(context.stage1, features, ft.N_GAP_FEATURES)[0]
         odds[gaps.words[k]] = f32(score) * f32(context.scales[0])
         begun = gaps.counts[k] if score > 0 else begun
     return begun

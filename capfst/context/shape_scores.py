@@ -83,12 +83,11 @@ def _subtract_largest(z: F32Array) -> None:
 
 
 @inlined
-def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
-    """Return the sums of the weights in the rows of n features: the first and the third weight in the low and high 16
-    bits of one number, the second in another. A slot that holds another feature's row counts as EMPTY_ROW. rows: a
-    table as in Context.
+def scores_of(rows: U32Array, features: U32Array, n: i64) -> tuple[i64, i64, i64]:
+    """Return the scores of CAPITALIZED, UPPER and MIXED: the sums of the weights in the rows of n features; LOWER's is
+    0. A slot that holds another feature's row counts as EMPTY_ROW. rows: a table as in Context.
 
-    All numbers have 32 bits, so that most rows are added at once.
+    CAPITALIZED and MIXED are summed in the low and high 16 bits of one number, so that most rows are added at once.
     """
     odd, even = u32(0), u32(0)
     mask, bits = u32(rows.size - 1), u32(count_ones(rows.size - 1))
@@ -99,13 +98,6 @@ def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
         row = row if u32(row >> u32(24)) == owner else EMPTY_ROW
         odd = u32(odd + u32(row & u32(0x00FF00FF)))
         even = u32(even + u32(row >> u32(8) & u32(0xFF)))
-    return odd, even
-
-
-@inner
-def scores_of(sums: tuple[u32, u32], n: i64) -> tuple[i64, i64, i64]:
-    """Return the scores of CAPITALIZED, UPPER and MIXED, given the sums of n rows; LOWER's is 0."""
-    odd, even = sums
     return i64(odd & u32(0xFFFF)) - 128 * n, i64(even) - 128 * n, i64(odd >> u32(16)) - 128 * n
 
 
@@ -147,8 +139,7 @@ def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
             _keep(scoring.kept, i, 0, scoring.features[j], ft.N_FIRST_FEATURES)
-            sums = sum_rows(rows, scoring.features[j], ft.N_FIRST_FEATURES)
-            whole, scale = scores_of(sums, ft.N_FIRST_FEATURES), context.scales[2]
+            whole, scale = scores_of(rows, scoring.features[j], ft.N_FIRST_FEATURES), context.scales[2]
             capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
             settled = ft.settled_by(f32(0), capitalized, upper, mixed)
             scoring.decisions[t] = settled
@@ -179,9 +170,9 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
         for j in range(block, block_end):
             i = scoring.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(scoring.kept, i, ft.N_FIRST_FEATURES, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
-            sums = sum_rows(context.stage1, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
-            capitalized, upper, mixed = scores_of(sums, ft.N_NEIGHBOR_FEATURES)
+            features = scoring.features[j - block]
+            _keep(scoring.kept, i, ft.N_FIRST_FEATURES, features, ft.N_NEIGHBOR_FEATURES)
+            capitalized, upper, mixed = scores_of(context.stage1, features, ft.N_NEIGHBOR_FEATURES)
             evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
             if evidence != UNSEEN and text.labels[i] != 0:
                 capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
@@ -189,7 +180,7 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
                 hash_lowercase(text.source, i)
                 n = ft.word_features(text.source.hashes, evidence, domain, scoring.word_features)
                 _keep(scoring.kept, i, ft.OWN_FEATURES, scoring.word_features, n)
-                more = scores_of(sum_rows(context.stage1, scoring.word_features, n), n)
+                more = scores_of(context.stage1, scoring.word_features, n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
             scale = context.scales[0]
             _put(z, f32(0), f32(scale * capitalized), f32(scale * upper), f32(scale * mixed))
@@ -217,10 +208,10 @@ def _stage2(scoring: _Scoring, n_uncertain: i64, n_words: i64, n_capitals: i64, 
             ft.prefetch_rows(context.stage2, 1, features, ft.N_DECISION_FEATURES)
         for j in range(block, block_end):
             i = scoring.unsettled[j]
-            z = scoring.log_p[i]
-            _keep(scoring.kept, i, ft.DECIDED_FEATURES, scoring.features[j - block], ft.N_DECISION_FEATURES)
-            sums = sum_rows(context.stage2, scoring.features[j - block], ft.N_DECISION_FEATURES)
-            whole, scale, weight = scores_of(sums, ft.N_DECISION_FEATURES), context.scales[1], f32(ft.PRIOR_WEIGHT)
+            z, features = scoring.log_p[i], scoring.features[j - block]
+            _keep(scoring.kept, i, ft.DECIDED_FEATURES, features, ft.N_DECISION_FEATURES)
+            whole = scores_of(context.stage2, features, ft.N_DECISION_FEATURES)
+            scale, weight = context.scales[1], f32(ft.PRIOR_WEIGHT)
             _put(
                 z, weight * z[0], weight * z[1] + f32(scale * whole[0]), weight * z[2] + f32(scale * whole[1]),
                 weight * z[3] + f32(scale * whole[2]),
