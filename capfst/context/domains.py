@@ -13,6 +13,8 @@ frequent in this language.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from capfst.kernels import inner
@@ -38,6 +40,7 @@ _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in al
 _CAPITALIZED = 0.25  # factor of a capitalized word's log-odds if the domains are languages
 
 Counts = I64Matrix
+LogOdds = TypeVar("LogOdds", I8Array, I64Array)
 
 
 def _divergence(one: F64Array, others: F64Matrix) -> F64Array:
@@ -150,25 +153,15 @@ def find_domains(
 
 
 @inner
-def own_language(log_odds: I8Array) -> i64:
-    """Return a word's own language, in which it is most frequent, given its log-odds, int8[languages]; 0 if there is
-    only one."""
-    best = 0
-    for language in range(1, log_odds.size):
-        if log_odds[language] > log_odds[best]:
-            best = language
-    return best
-
-
-@inner
-def likeliest_domain(log_odds: I64Array) -> i64:
+def likeliest_domain(log_odds: LogOdds) -> i64:
     """Return the domain of a line, given the sums of its words' log-odds, int64[domains]: that with the largest sum (of
-    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0,
-    for the next line."""
+    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)).
+
+    Or return the language of a sentence; or, given a word's log-odds, int8[languages], its own language. 0 if there is
+    only one.
+    """
     best = 0
     for domain in range(1, log_odds.size):
         if log_odds[domain] > log_odds[best]:
             best = domain
-    for domain in range(log_odds.size):
-        log_odds[domain] = 0
     return best

@@ -24,7 +24,7 @@ from capfst.context import features as ft
 from capfst.context import learn_network as net
 from capfst.context import lexicon as lx
 from capfst.context.context_model import NO_OWNERS, owned
-from capfst.context.domains import likeliest_domain, own_language
+from capfst.context.domains import likeliest_domain
 from capfst.context.network import gets_network
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, F64Matrix, I8Matrix, I32Matrix, I64Array, U8Array
@@ -75,7 +75,7 @@ class _Text(NamedTuple):
     is_settled: BoolArray  # whether the first pass or stage 1 is certain, or the network is not needed
     decisions: U8Array
     # Buffers: the features of a block of tokens, [BLOCK, …], and their numbers, [BLOCK]; scores, then probabilities,
-    # [N_SHAPES]; and log-odds of the domains, all 0
+    # [N_SHAPES]; and log-odds of the domains
     features: U32Matrix
     n_features: I64Array
     z: F64Array
@@ -158,8 +158,9 @@ def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8
 def _domain(text: _Text, begin: i64, end: i64, language: i64, lexicon: lx.Lexicon) -> i64:
     """Return the domain of the sentence tokens[begin:end] in this language."""
     n_domains = text.log_odds.size
+    text.log_odds[:] = 0
     for word in text.words[begin:end]:
-        if own_language(lexicon.language_log_odds[word]) == language:
+        if likeliest_domain(lexicon.language_log_odds[word]) == language:
             for domain in range(n_domains):
                 text.log_odds[domain] += lexicon.words[word].domain_log_odds[domain]
     return language * n_domains + likeliest_domain(text.log_odds)
@@ -261,16 +262,12 @@ def _stage2(text: _Text, begin: i64, end: i64, n_words: i64, n_capitals: i64, ta
 @inner
 def _network(text: _Text, begin: i64, end: i64, domain: i64, network: net.Learned, rate: f32) -> None:
     """Learn the network on the words of a sentence that it corrects."""
-    tokens, decisions, z = text.tokens, text.decisions, text.z
+    z = text.z
     for t in range(begin, end):
         if text.truths[t] < N_SHAPES and not text.is_settled[t]:
             for k in range(N_SHAPES):
                 z[k] = np.log(text.p[t, k] + 1e-12)
-            net.read_inputs(tokens, t, network.embeddings, network.inputs)
-            net.fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
-            net.add_output(network.layers, network.hidden, z)
-            ft.softmax(z)
-            net.learn_word(tokens, decisions, t, domain, z, text.truths[t], rate, network)
+            net.learn_word(text.tokens, text.decisions, t, domain, z, text.truths[t], rate, network)
 
 
 @kernel

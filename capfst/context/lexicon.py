@@ -16,7 +16,7 @@ from capfst.casing.names import pattern
 from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
-from capfst.kernels import allocating, inner, kernel, outlined
+from capfst.kernels import inner, kernel, outlined
 from capfst.kernels.types import Array, I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, Record, U8Array, U8Matrix
 
 from capfst.kernels.types import U16Array, U32Array, U32Matrix, i64, u8, u32, u64  # isort: skip
@@ -288,14 +288,11 @@ def evidence_in_12(evidence: i64) -> i64:
     return _IN_12[evidence]
 
 
-@allocating
+@kernel
 def _hash_words(
-    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: uni.Lowering, hashes: U32Matrix
-) -> None:
-    longest = 0
-    for label in range(offsets.size - 1):
-        longest = max(longest, offsets[label + 1] - offsets[label])
-    word = np.empty(longest * uni.GROWTH + 8, np.uint8)
+    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: uni.Lowering, word: U8Array,
+    hashes: U32Matrix,
+) -> None:  # fmt: skip
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
         size = uni.lower_into(data, start, end, start, end, word, 0, info, lowering)
@@ -306,7 +303,8 @@ def hash_words(symbols: Symbols, starts: I32Array) -> U32Array:
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
-    _hash_words(symbols.data, symbols.offsets, starts, uni.INFO, symbols.language.lowering, hashes)
+    word = np.empty(int(np.diff(symbols.offsets).max()) * uni.GROWTH + 8, np.uint8)
+    _hash_words(symbols.data, symbols.offsets, starts, uni.INFO, symbols.language.lowering, word, hashes)
     return hashes
 
 

@@ -11,7 +11,6 @@ of recognizers.
 from __future__ import annotations
 
 from functools import partial
-from operator import gt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,12 +73,10 @@ class Punctuation(NamedTuple):
             weights, used = weights[inputs * outputs :], used + 2 * outputs
         if (len(words), len(endings), weights.size, reals.size) != (len(labels), net.N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
-        largest = (
-            max(int(array.max(initial=0)), -int(array.min(initial=0)))
-            for array in (words, endings, part.arrays["weights"].view(np.int8))
-        )
-        limits = net.LARGEST_EMBEDDED, net.LARGEST_EMBEDDED, net.LARGEST_WEIGHT
-        if any(map(gt, largest, limits)) or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
+        embedded, dense = np.append(words, endings), part.arrays["weights"].view(np.int8)
+        limits = (embedded, net.LARGEST_EMBEDDED), (dense, net.LARGEST_WEIGHT)
+        are_small = all((-limit <= array).all() and (array <= limit).all() for array, limit in limits)
+        if not are_small or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
         return cls(net.Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(net.MARKS)])
 
