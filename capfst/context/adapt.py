@@ -203,11 +203,10 @@ def adapted(
     counts = added(known, more)
     lexicon = lexicon._replace(shape_counts=counts.shapes, language_counts=counts.languages)
     learn_in_turn(lexicon, learned, tables, NOT_LEARNED, show)
-    before = counts.shapes.sum(1)
-    occurrences = np.zeros(len(first), np.int64)
+    before, absent = counts.shapes.sum(1), known.totals == 0
     for of_source in learned.sources:
-        occurrences += np.bincount(lexicon.word_of[of_source[of_source > 0]], minlength=len(first))
-    raise_listed(lexicon, learned.word_lists, (known.totals == 0) & (occurrences == 0))
+        absent[lexicon.word_of[of_source[of_source > 0]]] = False
+    raise_listed(lexicon, learned.word_lists, absent)
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
     weights = [*map(_integers, tables[:3], context.scales)]

@@ -136,7 +136,8 @@ def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n
     if given != ANY:
         language = given
     text.domains[number] = language * n_domains + likeliest_domain(sums.domains[language, :n_domains])
-    sums.languages[:] = 0
+    for other in range(sums.languages.size):
+        sums.languages[other] = 0
     for other in range(len(sums.domains)):
         for domain in range(MAX_DOMAINS):
             sums.domains[other, domain] = 0

@@ -110,14 +110,12 @@ def fit(
             f"{size:,}",
             f"{wanted:,}",
         )
-    word_of = lx.word_numbers(starts)
-    totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
+    totals = np.bincount(lx.word_numbers(starts)[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
     learned = Sample.of(sample.sample(*corpus, size), language_of, vocabulary.listed, vocabulary.unknown)
     learned = learned._replace(word_lists=vocabulary.listed[: int(learned.languages.max()) + 1])
-    if known is not None and shape_of is not None:
-        lexicon = known._replace(shapes=shape_of, marks=lx.NO_MARKS)
-    else:
-        lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, shape_of, learned, options.max_domains)
+    lexicon = known or _lexicon(symbols, starts, occurrences, totals, learned, options.max_domains)
+    if shape_of is not None:
+        lexicon = lexicon._replace(shapes=shape_of, marks=lx.NO_MARKS)
     counts = np.zeros((len(totals), N_SHAPES), np.int64)
     lx.add_shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes, 1, counts)
     of_languages = count_by_language(lexicon, counts, learned)
@@ -178,12 +176,10 @@ def _embeddings(n_words: int) -> int:
 
 
 def _lexicon(
-    symbols: Symbols, starts: I32Array, occurrences: I64Array, totals: F64Array, word_of: I64Array,
-    shape_of: U8Array | None, learned: Sample, max_domains: int,
-) -> lx.Lexicon:  # fmt: skip
-    """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
-    of each word. shape_of: as for `fit`."""
-    shapes = lx.label_shapes(symbols, starts)
+    symbols: Symbols, starts: I32Array, occurrences: I64Array, totals: F64Array, learned: Sample, max_domains: int
+) -> lx.Lexicon:
+    """Return the lexicon of labels and words without counts. occurrences: of each label. totals: of each word."""
+    shapes, word_of = lx.label_shapes(symbols, starts), lx.word_numbers(starts)
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     class_of = label_classes(sample.smaller(learned.sources, CLASSED), len(symbols))
     hashes = lx.hash_words(symbols, starts)
@@ -191,15 +187,12 @@ def _lexicon(
     words["lower_class"], words["cased_class"] = word_classes(class_of, word_of, lower, occurrences).T
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     words["frequency_rank"][most_frequent] = np.arange(1, len(most_frequent) + 1)
-    marks = lx.NO_MARKS
-    if shape_of is None:
-        shape_of, marks = shapes, lx.word_marks(symbols, starts)
     log_odds, of_languages = find_domains(
         learned.sources, learned.languages, word_of, totals, ~lower[starts[:-1]], max_domains
     )
     words["domain_log_odds"][:, : log_odds.shape[1]] = log_odds
-    none = np.zeros((0, N_SHAPES), np.int64)
-    return lx.Lexicon(word_of, shape_of, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
+    none, marks = np.zeros((0, N_SHAPES), np.int64), lx.word_marks(symbols, starts)
+    return lx.Lexicon(word_of, shapes, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
 
 
 def count_by_language(lexicon: lx.Lexicon, counts: I64Matrix, learned: Sample) -> I32Cube:
@@ -227,11 +220,9 @@ def _with_lists(lexicon: lx.Lexicon, lists: list[Frequencies]) -> lx.Lexicon:
     log_p = np.zeros((n_words, N_SHAPES), np.float32)
     of_languages = np.zeros((len(lexicon.language_counts), n_words), np.uint8)
     for language in sorted({each.language for each in lists}):
-        of_language = np.zeros_like(log_p)
         counts = lexicon.language_counts[language] if several else lexicon.shape_counts
-        for each in lists:
-            if each.language == language:
-                of_language += _listed_log_p(each, lexicon, counts)
+        by_list = (_listed_log_p(each, lexicon, counts) for each in lists if each.language == language)
+        of_language = sum(by_list, np.zeros_like(log_p))
         if several:
             of_languages[language] = _listed_evidence(of_language)
         log_p += of_language

@@ -18,8 +18,6 @@ WORDS = 400
 RNG = np.random.default_rng(5)
 TEXTS = RNG.dirichlet(np.full(WORDS, 0.3), 50)
 """Word probabilities in texts that have little in common."""
-
-
 likeliest = likeliest_domain.py_func
 
 
