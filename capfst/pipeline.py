@@ -45,7 +45,7 @@ from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, Path, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
 from capfst.search import fast
-from capfst.search.boundaries import Boundaries, expected
+from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, Spelled, changes
 from capfst.search.paths import AllPaths, line_paths, max_marginals
 from capfst.search.protocol import Engine
@@ -368,11 +368,10 @@ class Pipeline:
     ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
-        begins = expected(words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document or n_given else None
         return casing_costs(
-            self.context, buf, words, self.loaded.transducer, self.options.oov == "guess", include_pruned, begins,
-            memory, self.options.cells, self.language, self.spellings, given, written, n_given,
+            self.context, buf, words, self.loaded.transducer, self.options.oov == "guess", include_pruned, memory,
+            self.options.cells, self.language, self.spellings, given, written, n_given,
         )  # fmt: skip
 
     def _written(self, buf: Buffer, words: Words, style: Style | None, n_given: int) -> Written:

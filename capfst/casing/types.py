@@ -26,6 +26,11 @@ class Words(NamedTuple):
     may_begin: BoolArray  # [n]: whether a sentence may begin with the word, inside its line
     begin_odds: F32Array  # [n]: if one may, the logarithm of the odds, a weight on S: +inf if one does
 
+    @property
+    def begins(self) -> BoolArray:
+        """[n]: whether a sentence probably begins with the word, inside its line."""
+        return self.may_begin & (self.begin_odds > 0)
+
 
 ArcCosts = npt.NDArray[np.float32]
 """float32[sum of n_forms]: −ln, the cost of each surface form of each word, word after word. The search adds it to the

@@ -299,9 +299,8 @@ def _keep_small(
 
 def casing_costs(
     context: Context | None, buf: U8Array, words: Words, transducer: Transducer, guess: bool,
-    include_pruned: bool = False, begins: BoolArray | None = None, rarity: F32Array | None = None,
-    is_column: bool = False, language: int = ANY, spellings: Context | None = None, given: U8Array | None = None,
-    written: Written = NOT_USED, n_given: int = 0,
+    include_pruned: bool = False, rarity: F32Array | None = None, is_column: bool = False, language: int = ANY,
+    spellings: Context | None = None, given: U8Array | None = None, written: Written = NOT_USED, n_given: int = 0,
 ) -> CasingCosts:  # fmt: skip
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
@@ -312,7 +311,6 @@ def casing_costs(
         transducer: that found the words.
         guess: whether OOV words are written in their likeliest shape, not in lower case.
         include_pruned: also return the costs of pruned forms, and the options.
-        begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
         rarity: float32[n], if the buffer is a document whose lines are evidence for each other.
         is_column: whether the lines are cells that are evidence for the capitals of each other.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
@@ -323,10 +321,8 @@ def casing_costs(
     """
     known, symbols = spellings if context is None else context, transducer.symbols
     assert known is not None
-    if begins is None:
-        begins = np.zeros(len(words.token_types), np.bool_)
     n, n_forms = len(words.token_types), int(words.n_forms.sum())
-    text = read_words(buf, words, begins, known, transducer, context is not None, language)
+    text = read_words(buf, words, known, transducer, context is not None, language)
     log_p = np.empty((n, N_SHAPES), np.float32)
     with_margin = np.zeros(n_forms + _FEW, np.float32)
     arc_costs = with_margin[:n_forms]

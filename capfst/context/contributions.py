@@ -58,15 +58,14 @@ _WORDINGS = (
 
 
 def contributions(
-    context: Context, buf: U8Array, words: Words, transducer: Transducer, begins: BoolArray, language: int,
-    chosen: range,
-) -> list[Reasons]:  # fmt: skip
+    context: Context, buf: U8Array, words: Words, transducer: Transducer, language: int, chosen: range
+) -> list[Reasons]:
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
-    text = read_words(buf, words, begins, context, transducer, True, language)
+    text = read_words(buf, words, context, transducer, True, language)
     kept = Kept.of(chosen, len(words.starts))
     score(text, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
-    reasons = []
+    begins, reasons = words.begins, []
     for i, features in zip(chosen, kept.features, strict=True):
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
         for name, row in _rows(context, features, int(text.labels[i]), kept.network[i]):

@@ -82,7 +82,7 @@ def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
     for number, document in enumerate(np.split(buf, ends)):
         words = transducer.words(document)
         words.may_begin[:] = False
-        read = read_words(document, words, words.may_begin, context, transducer, True, ANY)
+        read = read_words(document, words, context, transducer, True, ANY)
         true_shapes = written_shapes(document, words, transducer.pretokenized)
         true_shapes[true_shapes & SHAPE == Shape.LOWER] |= HAS_SMALL  # also n't and 5th: no line is in capitals
         for of_text in (False, True):

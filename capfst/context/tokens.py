@@ -198,15 +198,15 @@ def _read(
 
 
 def read_words(
-    buf: U8Array, words: Words, begins: BoolArray, context: Context, transducer: Transducer, unseen: bool, language: int
+    buf: U8Array, words: Words, context: Context, transducer: Transducer, unseen: bool, language: int
 ) -> TokenizedText:
     """Return a buffer's words as tokens.
 
-    begins: bool[n], whether the word is taken to begin a sentence inside its line. unseen: whether OOV words have case.
-    language: the number of the language of all lines, in a context model of several; ANY: infer that of each sentence
-    from its words.
+    unseen: whether OOV words have case. language: the number of the language of all lines, in a context model of
+    several; ANY: infer that of each sentence from its words.
     """
-    n, n_languages, n_begins = len(words.starts), context.n_languages, np.count_nonzero(begins)
+    begins, n, n_languages = words.begins, len(words.starts), context.n_languages
+    n_begins = np.count_nonzero(begins)
     n_newlines = np.count_nonzero(words.token_types == NEWLINE)
     n_domains = 1 + n_newlines + n_begins * (n_languages > 0)
     tokens = np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN)

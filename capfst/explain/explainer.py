@@ -27,7 +27,6 @@ from capfst.explain.paths import Arc, Paths
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
-from capfst.search.boundaries import expected
 from capfst.search.confidence import variants
 from capfst.text.given import Text
 from capfst.text.utf8 import decoded
@@ -237,9 +236,8 @@ class _Explainer:
             return []
         assert pipeline.context is not None
         chosen = range(self.line.begin, self.line.begin + len(self.costs))
-        return contributions(
-            pipeline.context, text.buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
-        )
+        transducer = pipeline.loaded.transducer
+        return contributions(pipeline.context, text.buf, words, transducer, pipeline.language, chosen)
 
     def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""

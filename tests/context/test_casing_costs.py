@@ -62,7 +62,8 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.pipeline.loaded.transducer.words(buf)
     begins = (np.arange(1, 1 + len(words.starts)) % sentence == 0) & (words.token_types != NEWLINE)
-    found = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, True, begins)
+    words = words._replace(may_begin=begins, begin_odds=np.ones(len(begins), np.float32))
+    found = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, True)
     assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
@@ -73,7 +74,7 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # Options and the costs of pruned forms are returned only on request.
-    usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, begins=begins)
+    usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None

@@ -19,7 +19,6 @@ from capfst.context.other_lines import RARE, rarity
 from capfst.io import documents as io_documents
 from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
-from capfst.search.boundaries import expected
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower
 
@@ -91,12 +90,11 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
                 found,
                 recaser.pipeline.loaded.transducer,
                 True,
-                begins=expected(found),
             )
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]
-        hashes, joined = tokens["word_hash"].tolist(), expected(found)
+        hashes, joined = tokens["word_hash"].tolist(), found.begins
         for i in range(len(hashes)):
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None

@@ -93,7 +93,7 @@ def reference(recaser: Recaser, text: str) -> list[float]:
         buf = np.frombuffer(line.encode(), np.uint8)
         words = transducer.words(buf)
         n = len(words.starts)
-        tokenized = read_words(buf, words, np.zeros(n, np.bool_), context, transducer, True, ANY)
+        tokenized = read_words(buf, words, context, transducer, True, ANY)
         tokens = tokenized.tokens[tokenized.token_of]
         written = [bytes(buf[start:end]).decode() for start, end in zip(words.starts, words.ends, strict=True)]
         at = [i for i in range(n) if words.token_types[i] != MARKS]
