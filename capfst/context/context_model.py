@@ -1,13 +1,13 @@
 """Store the context model as a part of cap.fst, and read it from there, memory-mapped.
 
-In: the lexicon, and learned tables. Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
+In: the context model (train.py). Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
 the learned weights in bytes; and `Context`, views of the arrays of that part. Any bytes in these arrays are legal
 except in the shapes and the network; so only these, the settings and the sizes of the arrays are checked.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,10 @@ from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
 from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
-from capfst.kernels import allocating, count_ones, inner, kernel
-from capfst.kernels.types import F32Matrix, F64Array, I8Matrix, I16Matrix, I32Array, U8Array, U8Matrix, U32Array
+from capfst.kernels import allocating, count_ones, inner
+from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array
 
-from capfst.kernels.types import U32Matrix, f32, f64, i64, u32, u64  # isort: skip
-
-if TYPE_CHECKING:
-    from capfst.context.learn import Tables
-    from capfst.context.learn_network import Learned
+from capfst.kernels.types import U32Matrix, i64, u32, u64  # isort: skip
 
 PART, SPELLINGS = "context", "spellings"
 """Names of the parts of a model: its context model, and that of spellings."""
@@ -159,65 +155,6 @@ def word_records(hashes: U32Matrix) -> lx.WordRecordArray:
     words["lower_class"] = words["cased_class"] = RARE
     words["one_letter"] = words["suffix2_hash"] == 0
     return words
-
-
-def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I32Array) -> Context:
-    """Build the context model of a model whose words have the first labels `starts`."""
-    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
-    learned = tables.stage1, tables.stage2, tables.first_pass
-    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
-    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
-    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
-    sum_word_scores(lexicon.hashes, evidence, weights[0], NO_OWNERS, scores)
-    stage1, stage2, first_pass = map(_most_important, weights, learned)
-    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
-    words[first] = lexicon.words
-    words["shape_evidence"][first], words["scores"][first] = evidence, scores
-    words["unseen_penalty"][first] = LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
-    language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
-    language_log_odds[first] = lexicon.language_log_odds
-    language_evidence = np.zeros_like(language_log_odds, np.uint8)
-    for language, counts in enumerate(lexicon.language_counts):
-        listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
-        language_evidence[first, language] = lx.word_evidence(counts, listed)
-    of_all = words, lexicon.shapes, stage1, stage2, first_pass, scales, lexicon.n_domains
-    of_languages = language_log_odds, language_evidence
-    return Context(*of_all, *of_languages, network=network.quantized(), has_gaps=lexicon.marks.size > 0)
-
-
-def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
-    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
-    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
-    """
-    scale = max(float(abs(table[:, k] - table[:, 0]).max()) for k in range(1, N_SHAPES)) / MAX_WEIGHT or 1.0
-    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
-    for k in range(1, N_SHAPES):  # one by one, for lack of memory
-        weights[:, k - 1] = np.rint((table[:, k] - table[:, 0]) / np.float32(scale))
-    return weights, scale
-
-
-def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
-    """Return uint32[slots]: of the rows that share a slot, the most important one."""
-    n_slots = len(weights) // ROWS_PER_SLOT
-    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
-    _keep(weights, table, kept, owners, np.zeros(n_slots))
-    return packed(kept, owners)
-
-
-@kernel
-def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
-    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
-    root of AdaGrad's sum of its squared gradients."""
-    for row in range(len(weights)):
-        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
-        for k in range(N_SHAPES - 1):
-            weight += abs(i64(weights[row, k]))
-            squares = f32(squares + table[row, N_SHAPES + 1 + k])
-        importance = f64(weight) * f64(np.sqrt(squares))
-        if importance > most[slot]:
-            most[slot], owners[slot] = importance, 1 + row // len(kept)
-            for k in range(N_SHAPES - 1):
-                kept[slot, k] = weights[row, k]
 
 
 def packed(weights: I16Matrix, owners: U8Array) -> U32Array:

@@ -353,12 +353,6 @@ def settled_by(lower: float, capitalized: float, upper: float, mixed: float) -> 
 
 
 @inner
-def settled_decision(scores: Scores) -> i64:
-    """Return `settled_by` for scores in an array, [N_SHAPES]."""
-    return settled_by(scores[0], scores[1], scores[2], scores[3])
-
-
-@inner
 def has_capitals(d: i64) -> i64:
     """Return 1 if a decision is for another shape than LOWER, else 0."""
     return (d <= 3) | ((d >= 8) & (d <= 10))

@@ -179,7 +179,7 @@ def _first_pass(text: _Text, begin: i64, end: i64, domain: i64, tables: Tables, 
         n = owned(tables.owners[2], features, ft.N_FIRST_FEATURES)
         z[:] = 0
         add_scores(tables.first_pass, features, n, z)
-        text.decisions[t] = ft.settled_decision(z)
+        text.decisions[t] = ft.settled_by(z[0], z[1], z[2], z[3])
         text.is_settled[t] = text.decisions[t] != ft.NO_DECISION
         ft.softmax(z)
         for k in range(N_SHAPES):
@@ -290,11 +290,6 @@ def _learn(
         begin = end + ft.PADDING
 
 
-@inner
-def _is_padding(tokens: ft.TokenArray, t: i64) -> bool:
-    return tokens[t].shape_evidence == lx.BEGIN or tokens[t].shape_evidence == lx.END
-
-
 @allocating
 def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f32) -> None:
     """Learn, from n tokens, where sentences begin: in each gap with a mark that may end one, and after abbreviations.
@@ -306,7 +301,7 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
     words = np.empty(n + 1, np.int64)
     n_words = 0
     for t in range(n):
-        if _is_padding(tokens, t):
+        if lx.BEGIN <= tokens[t].shape_evidence <= lx.END:
             continue
         mark = marks_of[text.words[t]]
         if mark == NO_MARK or mark == lx.ABBREVIATED:
@@ -319,7 +314,7 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
         is_open, marks, begins = quoted < ft.QUOTATION, u32(0), False
         is_gap = marks_of[text.words[words[k - 1]]] == lx.ABBREVIATED
         for between in range(words[k - 1] + 1, words[k]):
-            if _is_padding(tokens, between):
+            if lx.BEGIN <= tokens[between].shape_evidence <= lx.END:
                 begins = True
                 continue
             mark = marks_of[text.words[between]]

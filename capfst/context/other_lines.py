@@ -182,16 +182,11 @@ def _legal_forms() -> dict[str, int]:
     return dict(zip(map(str.lower, forms), shapes_of(Strings.of(map(str.encode, forms))).tolist(), strict=True))
 
 
-def _spelled(buf: U8Array, words: Words, rows: I64Array) -> list[str]:
-    """Return these words in lower case."""
-    spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
-    return [lower_bytes(buf[start:end].tobytes()).decode() for start, end in spans]
-
-
 def share_capitals(buf: U8Array, words: Words, tokens: TokenArray, log_p: F32Matrix) -> None:
     """Change ln p, float32[n, N_SHAPES], of the n words of a column in place. tokens: TOKEN[n], of these words."""
     rows = np.flatnonzero(tokens["shape_evidence"] < BEGIN)
-    spelled = _spelled(buf, words, rows)
+    spans = zip(words.starts[rows].tolist(), words.ends[rows].tolist(), strict=True)
+    spelled = [lower_bytes(buf[start:end].tobytes()).decode() for start, end in spans]
     are_words = [word[0].isalpha() for word in spelled]  # not the rest of a word ('s) or of a number (4th)
     rows, spelled = rows[are_words], [*compress(spelled, are_words)]
     if not rows.size:

@@ -76,12 +76,6 @@ def _put(z: F32Array, lower: f32, capitalized: f32, upper: f32, mixed: f32) -> N
     z[0], z[1], z[2], z[3] = lower - most, capitalized - most, upper - most, mixed - most
 
 
-@inner
-def _subtract_largest(z: F32Array) -> None:
-    """Subtract the largest score, z[N_SHAPES], from all."""
-    _put(z, z[0], z[1], z[2], z[3])
-
-
 @inlined
 def scores_of(rows: U32Array, features: U32Array, n: i64) -> tuple[i64, i64, i64]:
     """Return the scores of CAPITALIZED, UPPER and MIXED: the sums of the weights in the rows of n features; LOWER's is
@@ -240,14 +234,16 @@ def _score(scoring: _Scoring) -> None:
         queue = scoring.queue
         add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, log_p)
         for k in range(n_queued):
-            _subtract_largest(log_p[queue.words[k]])
+            z = log_p[queue.words[k]]
+            _put(z, z[0], z[1], z[2], z[3])
         of_words = scoring.kept.network
         n_queued = n_queued if of_words.shape[0] != 0 else 0
         add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, of_words)
     for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
-            add_evidence(written, i, log_p[i])
-            _subtract_largest(log_p[i])
+            z = log_p[i]
+            add_evidence(written, i, z)
+            _put(z, z[0], z[1], z[2], z[3])
 
 
 def score(

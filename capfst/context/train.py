@@ -3,7 +3,7 @@
 In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the context model.
 
 The steps: a sample of the corpus (sample.py) → what is known of each word (lexicon.py, classes.py), and of which domain
-(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (context_model.py).
+(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (`context_of`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
-from capfst.context.context_model import Context, context_of, word_records
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables, learn
@@ -27,9 +27,10 @@ from capfst.corpus.labels import LabeledCorpus, names
 from capfst.corpus.vocabulary import Frequencies, Vocabulary, lowercase_forms
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
-from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I32Array, I32Cube, I32Matrix, I64Array, I64Matrix
+from capfst.kernels import kernel
+from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I32Matrix, I64Array
 
-from capfst.kernels.types import U8Array, U32Array  # isort: skip
+from capfst.kernels.types import I64Matrix, U8Array, U32Array, f32, f64, i64  # isort: skip
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -83,7 +84,7 @@ class Sample(NamedTuple):
 def fit(
     vocabulary: Vocabulary, starts: I32Array, corpus: LabeledCorpus, language_of: I64Array, memory: int | None,
     show: Progress, options: ContextOptions, shape_of: U8Array | None = None, known: lx.Lexicon | None = None,
-) -> tuple[lx.Lexicon, Context]:  # fmt: skip
+) -> tuple[lx.Lexicon, cm.Context]:  # fmt: skip
     """Return the lexicon and the context model learned from a corpus.
 
     Args:
@@ -183,7 +184,7 @@ def _lexicon(
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     class_of = label_classes(sample.smaller(learned.sources, CLASSED), len(symbols))
     hashes = lx.hash_words(symbols, starts)
-    words = word_records(hashes)
+    words = cm.word_records(hashes)
     words["lower_class"], words["cased_class"] = word_classes(class_of, word_of, lower, occurrences).T
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     words["frequency_rank"][most_frequent] = np.arange(1, len(most_frequent) + 1)
@@ -318,3 +319,62 @@ def raise_listed(lexicon: lx.Lexicon, word_lists: list[U32Array], absent: BoolAr
         for counts in (lexicon.shape_counts, *lexicon.language_counts[language : language + 1]):
             more = np.maximum(0, wanted - counts[words].sum(1)) // n_shapes
             counts[words, shapes] += np.where(raised, more, 0).astype(counts.dtype)
+
+
+def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I32Array) -> cm.Context:
+    """Build the context model of a model whose words have the first labels `starts`."""
+    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
+    learned = tables.stage1, tables.stage2, tables.first_pass
+    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
+    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
+    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
+    cm.sum_word_scores(lexicon.hashes, evidence, weights[0], cm.NO_OWNERS, scores)
+    stage1, stage2, first_pass = map(_most_important, weights, learned)
+    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
+    words[first] = lexicon.words
+    words["shape_evidence"][first], words["scores"][first] = evidence, scores
+    words["unseen_penalty"][first] = cm.LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
+    language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
+    language_log_odds[first] = lexicon.language_log_odds
+    language_evidence = np.zeros_like(language_log_odds, np.uint8)
+    for language, counts in enumerate(lexicon.language_counts):
+        listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
+        language_evidence[first, language] = lx.word_evidence(counts, listed)
+    of_all = words, lexicon.shapes, stage1, stage2, first_pass, scales, lexicon.n_domains
+    of_languages = language_log_odds, language_evidence
+    return cm.Context(*of_all, *of_languages, network=network.quantized(), has_gaps=lexicon.marks.size > 0)
+
+
+def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
+    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
+    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
+    """
+    scale = max(float(abs(table[:, k] - table[:, 0]).max()) for k in range(1, N_SHAPES)) / cm.MAX_WEIGHT or 1.0
+    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
+    for k in range(1, N_SHAPES):  # one by one, for lack of memory
+        weights[:, k - 1] = np.rint((table[:, k] - table[:, 0]) / np.float32(scale))
+    return weights, scale
+
+
+def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
+    """Return uint32[slots]: of the rows that share a slot, the most important one."""
+    n_slots = len(weights) // cm.ROWS_PER_SLOT
+    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
+    _keep(weights, table, kept, owners, np.zeros(n_slots))
+    return cm.packed(kept, owners)
+
+
+@kernel
+def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
+    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
+    root of AdaGrad's sum of its squared gradients."""
+    for row in range(len(weights)):
+        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
+        for k in range(N_SHAPES - 1):
+            weight += abs(i64(weights[row, k]))
+            squares = f32(squares + table[row, N_SHAPES + 1 + k])
+        importance = f64(weight) * f64(np.sqrt(squares))
+        if importance > most[slot]:
+            most[slot], owners[slot] = importance, 1 + row // len(kept)
+            for k in range(N_SHAPES - 1):
+                kept[slot, k] = weights[row, k]
