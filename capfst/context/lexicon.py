@@ -220,11 +220,8 @@ class RareWords(NamedTuple):
 
     def is_valid(self) -> bool:
         """Return whether no look-up leaves the table."""
-        ends = np.array([0, len(self.evidence)])
-        is_ascending = bool((self.begins[1:] >= self.begins[:-1]).all())
-        return (
-            is_ascending and np.array_equal(self.begins[[0, -1]], ends) and self.low_bits.shape == self.evidence.shape
-        )
+        covers_all = self.begins[0] == 0 and self.begins[-1] == len(self.evidence) == len(self.low_bits)
+        return bool(covers_all and (self.begins[1:] >= self.begins[:-1]).all())
 
 
 NO_RARE_WORDS = RareWords(np.zeros(1, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint8))
@@ -256,24 +253,16 @@ def evidence_parts(evidence: int) -> tuple[int, int, int]:
     return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
 
 
-def _in_25(evidence: int) -> int:
+def _buckets(evidence: int) -> tuple[int, int]:
+    """Return what `evidence_in_25` and `evidence_in_12` do, of any byte, because those in a model's file may be any."""
     if evidence == UNSEEN or evidence >= BEGIN:
-        return 0
+        return 0, 0 if evidence == UNSEEN else evidence - BEGIN + 9
     shape, impurity, frequency = evidence_parts(evidence)
-    return 1 + (shape * 2 + (impurity > 1)) * 3 + (0 if frequency == 0 else 1 if frequency < 3 else 2)
+    pure = shape * 2 + (impurity > 1)
+    return 1 + pure * 3 + (0 if frequency == 0 else 1 if frequency < 3 else 2), 1 + pure
 
 
-def _in_12(evidence: int) -> int:
-    if evidence == UNSEEN:
-        return 0
-    if evidence >= BEGIN:
-        return evidence - BEGIN + 9
-    shape, impurity, _ = evidence_parts(evidence)
-    return 1 + shape * 2 + (impurity > 1)
-
-
-_IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for bucket in (_in_25, _in_12))
-"""Buckets of any byte, because the shape evidence in a model's file may be any byte."""
+_IN_25, _IN_12 = np.array([*map(_buckets, range(256))], np.uint8).T.copy()
 
 
 @inner

@@ -16,8 +16,7 @@ from capfst.context.sample import slices, smaller
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I32Array, U8Array, U32Array
-from capfst.punctuation.gradients import Text
-from capfst.punctuation.learn import Stage, learn
+from capfst.punctuation.learn import Stage, Text, learn
 from capfst.punctuation.marks import Punctuation, decided
 from capfst.punctuation.network import AHEAD, MARKS, N_CLASSES, N_ENDINGS, NONE
 from capfst.punctuation.score import score, scorer_of

@@ -5,7 +5,7 @@ import pytest
 
 from capfst.context.sample import smaller
 from capfst.punctuation import learn
-from capfst.punctuation.gradients import Text
+from capfst.punctuation.learn import Text
 from capfst.punctuation.network import AHEAD, N_ENDINGS
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.train import RUN, best_bias, f1

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.plain_punctuation import plain_loss, plain_scores, random_network
 
-from capfst.punctuation.gradients import N_WEIGHTS, Stretch, Text, layers_of
+from capfst.punctuation.learn import N_WEIGHTS, Stretch, Text, layers_of
 from capfst.punctuation.network import AHEAD, N_ENDINGS, Network
 from capfst.punctuation.score import _BLOCK, score, scorer_of
 from capfst.punctuation.text import IGNORED
