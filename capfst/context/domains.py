@@ -55,19 +55,14 @@ def _divergence(one: F64Array, others: F64Matrix) -> F64Array:
     return (kl(np.broadcast_to(p, q.shape)) + kl(q)) / 2
 
 
-def _loss(size: float, sizes: F64Array) -> F64Array:
-    """Return the loss of merging two groups per nat of divergence, given their numbers of words: half the harmonic mean
-    of the square roots. So neither do many words decide alone, nor do a few words keep a domain for themselves."""
-    one, others = np.sqrt(size), np.sqrt(sizes)
-    return one * others / np.maximum(1, one + others)
-
-
 def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> I64Array:
     """Return the domain of each source; domain 0 is the largest. counts: how often each source has each word, [sources,
     words].
 
     Groups of sources that are too similar are merged; then, while there are more than `most`, the two whose merger has
-    the least loss; then each with fewer than `least` words and the most similar one, the smallest first.
+    the least loss (per nat of divergence, half the harmonic mean of the square roots of their numbers of words: so
+    neither do many words decide alone, nor do a few words keep a domain for themselves); then each with fewer than
+    `least` words and the most similar one, the smallest first.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
@@ -79,7 +74,8 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> I6
         if cost.min() >= MIN_DIVERGENCE:
             if len(groups) <= most:
                 break
-            cost *= np.array([_loss(row.sum(), sums.sum(1)) for row in sums])
+            roots = np.sqrt(sums.sum(1))
+            cost *= roots[:, None] * roots / np.maximum(1, roots[:, None] + roots)
         one, other = sorted(map(int, np.unravel_index(np.argmin(cost), cost.shape)))
         groups[one] += groups.pop(other)
         sums[one] += sums[other]

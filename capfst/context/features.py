@@ -76,13 +76,9 @@ LONGEST_SINCE = 15
 QUOTATION = 60
 """Words after which a quotation is taken to be over."""
 
-FIRST_PASS_LEAD = 3.5
-"""If the best score of the first pass exceeds the others by this (in nats: odds of 33 to 1), stages 1 and 2 are
-skipped."""
-STAGE1_LEAD = 2.5
-"""As FIRST_PASS_LEAD, for stage 1: then stage 2 is skipped."""
-STAGE2_LEAD = 1.5
-"""As FIRST_PASS_LEAD, for stage 2: then the network is skipped."""
+FIRST_PASS_LEAD, STAGE1_LEAD, STAGE2_LEAD = 3.5, 2.5, 1.5
+"""If the best score of a stage exceeds the others by this (in nats; 3.5: odds of 33 to 1), the next ones are skipped:
+stages 1 and 2, stage 2, the network."""
 PRIOR_WEIGHT = 0.5
 """Stage 2 adds its scores to stage 1's log-probabilities multiplied by this."""
 NO_DECISION = 15

@@ -259,17 +259,6 @@ def _stage2(text: _Text, begin: i64, end: i64, n_words: i64, n_capitals: i64, ta
                 adagrad(table, features, n, z, truth, rate)
 
 
-@inner
-def _network(text: _Text, begin: i64, end: i64, domain: i64, network: net.Learned, rate: f32) -> None:
-    """Learn the network on the words of a sentence that it corrects."""
-    z = text.z
-    for t in range(begin, end):
-        if text.truths[t] < N_SHAPES and not text.is_settled[t]:
-            for k in range(N_SHAPES):
-                z[k] = np.log(text.p[t, k] + 1e-12)
-            net.learn_word(text.tokens, text.decisions, t, domain, z, text.truths[t], rate, network)
-
-
 @kernel
 def _learn(
     text: _Text, n: i64, lexicon: lx.Lexicon, language: i64, tables: Tables, network: net.Learned,
@@ -286,7 +275,11 @@ def _learn(
         n_words, n_capitals = _stage1(text, begin, end, domain, lexicon.hashes, tables, rates[0])
         _stage2(text, begin, end, n_words, n_capitals, tables, rates[1])
         if len(network.embeddings) != 0:
-            _network(text, begin, end, domain, network, rates[2])
+            for t in range(begin, end):
+                if text.truths[t] < N_SHAPES and not text.is_settled[t]:
+                    for k in range(N_SHAPES):
+                        text.z[k] = np.log(text.p[t, k] + 1e-12)
+                    net.learn_word(text.tokens, text.decisions, t, domain, text.z, text.truths[t], rates[2], network)
         begin = end + ft.PADDING
 
 

@@ -37,14 +37,10 @@ from capfst.system.progress import Progress
 
 _log = logging.getLogger(__name__)
 
-MAX_BITS2 = 20
-"""As `max_bits`, of stage 2's table."""
-MAX_BITS_FIRST = 22
-"""As `max_bits`, of the first pass's table."""
-MAX_EMBEDDINGS = 1 << 16
-"""The largest number of the network's embeddings."""
-LEAST_FOR_NETWORK = 200_000
-"""Labels from which a network can be learned."""
+MAX_BITS2, MAX_BITS_FIRST = 20, 22
+"""As `max_bits`, of the tables of stage 2 and of the first pass."""
+MAX_EMBEDDINGS, LEAST_FOR_NETWORK = 1 << 16, 200_000
+"""The largest number of the network's embeddings; labels from which it can be learned."""
 CLASSED = 20_000_000
 """The largest number of labels from which the classes are learned."""
 
