@@ -509,8 +509,7 @@ class Pipeline:
         """Return the style of a text that begins with these lines."""
         style = Style()
         self.learn_style(head, style)
-        style.stop()
-        return style
+        return style.frozen()
 
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""

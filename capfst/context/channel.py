@@ -104,17 +104,12 @@ class Style:
     def end_head(self) -> None:
         """Stop learning if enough lines have been recased."""
         if self._head.is_complete:
-            self.stop()
-
-    def stop(self) -> None:
-        """Stop learning."""
-        self.counts[_IS_LEARNING] = 0
+            self.counts[_IS_LEARNING] = 0
 
     def frozen(self) -> Style:
         """Return the style as it is now, as one that no longer changes."""
         style = Style()
-        style.counts[:] = self.counts
-        style.stop()
+        style.counts[:_IS_LEARNING], style.counts[_IS_LEARNING] = self.counts[:_IS_LEARNING], 0
         return style
 
 

@@ -288,7 +288,7 @@ def _hash_words(
         hash_word(word, 0, size, info, hashes[number])
 
 
-def hash_words(symbols: Symbols, starts: I32Array) -> U32Array:
+def hash_words(symbols: Symbols, starts: I32Array) -> U32Matrix:
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
