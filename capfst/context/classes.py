@@ -161,8 +161,8 @@ def label_classes(sources: Sequence[U32Array], n_labels: int, n_classes: int = N
     table = np.arange(1 << 16, dtype=np.float64)
     table[1:] *= np.log(table[1:])
     totals = np.bincount(first, counts, size).astype(np.int64)
-    pairs = np.zeros((n_classes, n_classes), np.int64)
-    np.add.at(pairs, (class_of[first], class_of[second]), counts)
+    both = n_classes * class_of[first] + class_of[second]
+    pairs = np.bincount(both, counts, n_classes**2).astype(np.int64).reshape(n_classes, n_classes)
     sizes = np.bincount(class_of, totals, n_classes).astype(np.int64)
     of_classes = _ClassCounts(pairs, np.ascontiguousarray(pairs.T), sizes)
     for _ in range(_PASSES):  # Ctrl-C ends the program after a pass

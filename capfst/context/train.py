@@ -30,7 +30,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I32Matrix, I64Array
 
-from capfst.kernels.types import I64Matrix, U8Array, U32Array, f32, f64, i64  # isort: skip
+from capfst.kernels.types import I64Matrix, U8Array, U32Array, f32, f64, i16, i64  # isort: skip
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -345,11 +345,27 @@ def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
     """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
     MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
     """
-    scale = max(float(abs(table[:, k] - table[:, 0]).max()) for k in range(1, N_SHAPES)) / cm.MAX_WEIGHT or 1.0
+    scale = _largest(table) / cm.MAX_WEIGHT or 1.0
     weights = np.empty((len(table), N_SHAPES - 1), np.int16)
-    for k in range(1, N_SHAPES):  # one by one, for lack of memory
-        weights[:, k - 1] = np.rint((table[:, k] - table[:, 0]) / np.float32(scale))
+    _round(table, scale, weights)
     return weights, scale
+
+
+@kernel
+def _largest(table: F32Matrix) -> f32:
+    """Return the largest absolute difference of a weight and that of LOWER in the same row."""
+    most = f32(0)
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            most = max(most, abs(f32(table[row, k] - table[row, 0])))
+    return most
+
+
+@kernel
+def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
 
 
 def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
