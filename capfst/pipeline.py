@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,36 +22,32 @@ import numpy.typing as npt
 
 from capfst import models
 from capfst.casing import written as input_case
-from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM
 from capfst.casing.surface import starts_only, write
 from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
-from capfst.casing.user_words import UserWords
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.domains import ANY
 from capfst.context.other_lines import rarity
 from capfst.context.user_costs import add_user_words
-from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
+from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.forks import cached
 from capfst.io.alignments import Block, parse
-from capfst.io.blocks import joined, read_blocks
+from capfst.io.blocks import joined
 from capfst.io.documents import PIECE, whole_documents
 from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
 from capfst.io.wrapped import rewrap, unwrap
-from capfst.lm.query import LanguageModel, Starts
+from capfst.lm.query import Starts
 from capfst.models.loaded import LoadedModel
-from capfst.options import PUNCTUATION, Path, RecaseOptions, Rescoring
+from capfst.options import PUNCTUATION, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
-from capfst.search import fast
-from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, Spelled, changes
 from capfst.search.paths import AllPaths, line_paths, max_marginals
-from capfst.search.protocol import Engine
 from capfst.search.token_lattice import token_lattice
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
+from capfst.text.sentences import openings
 from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
@@ -71,7 +66,6 @@ MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
 _COMBINING = (0xCC, 0xCD)  # the first bytes of combining diacritical marks, U+0300–036F
 _MOST_PASSES = 4  # over lines that change each time that they are recased
-_OF_BOUNDARIES = "abbreviations", "language", "context"  # the options that boundaries depend on
 _HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
 _BEFORE = 1 << 12  # bytes of the text that another one continues
@@ -83,42 +77,28 @@ _begins_word = re.compile(rb"[^\s!-/:-@\[-`{-~]").match
 class Pipeline:
     """The stages for one model and one set of options. Threads may share it.
 
-    Args:
-        like: a pipeline of the same model, with which to share the tables of the search.
-
     Raises:
         OptionError: an option that the model does not support.
         ModelError: a model that cannot be used.
     """
 
-    def __init__(self, loaded: LoadedModel, options: RecaseOptions, like: Pipeline | None = None) -> None:
-        self.loaded = loaded
-        self.options = options
-        self.language = ANY
+    def __init__(self, loaded: LoadedModel, options: RecaseOptions) -> None:
+        self.loaded, self.options, self.language = loaded, options, ANY
+        self.units, self.pretokenized = loaded.units, loaded.pretokenized
         model = loaded.model
         self._check_restores()
-        is_listed = like is not None and like.options.words == options.words
-        self.user_words: UserWords | None = None
-        if options.words:
-            self.user_words = like.user_words if like and is_listed else UserWords(options.words, loaded.transducer)
-        self.units, self.pretokenized = loaded.units, loaded.pretokenized
+        self.user_words = loaded.user_words(options.words) if options.words else None
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
-            making = pool.submit(self._load, like)
+            making = pool.submit(self._load)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
             text_has_case = not model.symbols.language.restores_case
-            self.start_cost, start = (
-                (0.0, model.start) if options.sentence_case or text_has_case else (cost, after_token)
-            )
+            begins_alone = options.sentence_case or text_has_case
+            self.start_cost, start = (0.0, model.start) if begins_alone else (cost, after_token)
+            self.engine = copy.copy(loaded.engine(options.engine))
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
             # its case. Nobody said the start token, so it costs nothing.
-            starts = Starts(start, model.start if text_has_case else after_token)
-            self.engine: Engine
-            if like and like.options.engine == options.engine:
-                self.engine = copy.copy(like.engine)
-                self.engine.starts = starts
-            else:
-                self.engine = _engine(options.engine, loaded.lm, starts)
+            self.engine.starts = Starts(start, model.start if text_has_case else after_token)
         making.result()
         if options.language is not None:
             self.language = self._number_of(options.language)
@@ -126,9 +106,9 @@ class Pipeline:
     @cached
     def writer(self) -> Pipeline:
         """The pipeline that writes all of a text to be repaired, as if it had no case."""
-        marks = PUNCTUATION[1] if self.loaded.restores_marks else None
+        marks = PUNCTUATION[1] if "punctuation" in self.loaded.model.parts else None
         changed = replace(self.options, repair=False, sentence_case=True, input_case="ignore", restore=marks)
-        return Pipeline(self.loaded, changed, self)
+        return Pipeline(self.loaded, changed)
 
     def _check_restores(self) -> None:
         model, options = self.loaded.model, self.options
@@ -158,18 +138,13 @@ class Pipeline:
             )
         return wanted
 
-    def _load(self, like: Pipeline | None) -> None:
+    def _load(self) -> None:
         """Load the parts that the options need, and call their kernels once, while the engine is built."""
-        options = self.options
-        self.context = self.loaded.context if options.context else None
-        if like and all(getattr(like.options, name) == getattr(options, name) for name in _OF_BOUNDARIES):
-            self.boundaries: Boundaries = like.boundaries
-        else:
-            own = _entries(options.abbreviations)
-            self.boundaries = self.loaded.boundaries(own, options.language, self.context)
-        self.spellings = self.loaded.spellings if options.context else None
+        options, loaded = self.options, self.loaded
+        self.context, self.spellings = (loaded.context, loaded.spellings) if options.context else (None, None)
+        self.boundaries = loaded.boundaries(options.abbreviations, options.language, options.context)
         line = np.frombuffer(b"\n", np.uint8)
-        words = self.loaded.transducer.words(line)
+        words = loaded.transducer.words(line)
         path = LabelPath(words.first_labels, words.may_begin)
         self.surface(line, words, path, self._context_costs(line, words))
 
@@ -243,7 +218,6 @@ class Pipeline:
 
     @staticmethod
     def _as_given(words: Words, text: Text) -> Words:
-        """Return words with their offsets in the text as it was given."""
         return words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends))
 
     def tokens(self, buf: Buffer) -> Words:
@@ -280,7 +254,8 @@ class Pipeline:
             title = input_case.has_become_title(buf, words, self.pretokenized, np.frombuffer(recased, np.uint8))
             numbers = np.union1d(numbers, title)
         elif self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
-            numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
+            line_ends, marks = np.flatnonzero(buf == ord("\n")), np.flatnonzero(np.isin(buf, _COMBINING))
+            numbers = np.union1d(numbers, np.searchsorted(line_ends, marks))
         if not numbers.size:
             return recased
         ends = np.append(np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")), len(recased))
@@ -389,24 +364,26 @@ class Pipeline:
         symbols, sentence_case = self.loaded.model.symbols, self.options.sentence_case
         may_change = np.arange(len(words.starts)) >= n_given if n_given else None
         if self.options.only:
-            path, shapes, gets_capital, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)
-            costs, sentence_case = costs._replace(shapes=shapes, keeps_capital=gets_capital), False
-            may_change = of_starts if may_change is None else of_starts & may_change
-        return write(
-            buf, words, path, symbols, self.pretokenized, sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted, costs.languages, may_change,
-        )  # fmt: skip
+            path, costs, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)
+            sentence_case, may_change = False, of_starts if may_change is None else of_starts & may_change
+        return write(buf, words, path, costs, symbols, self.pretokenized, sentence_case, may_change)
 
     # Texts of any size, piece by piece
 
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
-        recased = []
+        return self._recased(text, style)[0]
+
+    def _recased(self, text: bytes, style: Style | None) -> tuple[memoryview, list[Stretch]]:
+        """Return a text in its best casing, and its stretches that were repaired, with the option `repair`."""
+        recased, stretches = [], []
         for piece, of_piece, found in self.prepared(text, style):
+            stretches += found.stretches if found else []
             stays = self.is_written or is_blank(piece)
             written = found.text.data if found else piece.data
             recased.append(written if stays else self.recase(piece, style=of_piece)[1])
-        return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
+        whole = recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
+        return self.rewrapped(text, whole), stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the
@@ -425,9 +402,21 @@ class Pipeline:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
 
-    def repaired_pieces(self, text: bytes) -> Iterator[Repaired]:
-        """Yield the repaired pieces of a text, with the spans of their stretches in the text, and their lines in the
+    def prepared(
+        self, text: bytes, style: Style | None = None
+    ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
+        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have; with the
+        option `repair`, also what was repaired, with the spans of the stretches in the text, and their lines in the
         file."""
+        if not self.options.repair:
+            pauses, begin = text.running.pauses() if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
+            for piece, of_piece in self.pieces(text, style):
+                end = begin + piece.size
+                if self.punctuator and not is_blank(piece):
+                    piece = self.punctuated(piece, pauses=pauses.between(begin, end))
+                yield piece, of_piece, None
+                begin = end
+            return
         begin = counted = line = 0
         for piece, _ in self.pieces(text):
             found = Repaired(piece, piece, [], []) if is_blank(piece) else repaired(self.writer, piece)
@@ -435,28 +424,12 @@ class Pipeline:
                 at, seconds = begin + start, None
                 found.spans[k] = at, begin + end
                 if isinstance(text, SpokenText):
-                    line, seconds = text.place(at)
+                    line, seconds = text.running.place(at)
                 else:
                     line, counted = line + text.count(b"\n", counted, at), at
                 found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
-            yield found
+            yield found.given, None, found
             begin += piece.size
-
-    def prepared(
-        self, text: bytes, style: Style | None = None
-    ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
-        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have, and what
-        was repaired, with the option `repair`."""
-        if self.options.repair:
-            yield from ((found.given, None, found) for found in self.repaired_pieces(text))
-            return
-        pauses, begin = text.pauses if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
-        for piece, of_piece in self.pieces(text, style):
-            end = begin + piece.size
-            if self.punctuator and not is_blank(piece):
-                piece = self.punctuated(piece, pauses=pauses.between(begin, end))
-            yield piece, of_piece, None
-            begin = end
 
     def recase_after(self, before: bytes, text: bytes) -> memoryview:
         """Return a text that continues another one on its line in its best casing."""
@@ -487,23 +460,17 @@ class Pipeline:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
-        if self.options.repair:
-            yield from self._repair_blocks(blocks, jobs, take)
-            return
-        if self.input_case == "evidence" and not self.options.document:
+        if self.input_case == "evidence" and not (self.options.document or self.options.repair):
             for block in blocks:
                 yield self.recase_utf8(block, style)
                 if style.is_learned:
                     break
-        yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
-
-    def _repair_blocks(self, blocks: Iterable[bytes], jobs: int, take: TakeStretches) -> Iterator[memoryview]:
         line = 0
-        for block, pieces in map_stream(lambda block: (block, list(self.repaired_pieces(block))), blocks, jobs):
-            found = [stretch for piece in pieces for stretch in piece.stretches]
-            take([stretch._replace(line=line + stretch.line) for stretch in found])
-            line += block.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
-            yield self.rewrapped(block, memoryview(b"".join(piece.text.data for piece in pieces)))
+        for block, recased, found in map_stream(lambda block: (block, *self._recased(block, style)), blocks, jobs):
+            if self.options.repair:
+                take([stretch._replace(line=line + stretch.line) for stretch in found])
+                line += block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+            yield recased
 
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""
@@ -544,19 +511,15 @@ class Pipeline:
         from capfst.bilingual.costs import add_evidence  # noqa: PLC0415  (few texts are translations)
 
         evidence, loaded, guesses = self.check_bilingual(), self.loaded, self.options.oov == "guess"
-        linked = self._linked(buf, words, block)
+        linked = self.linked(buf, words, block)
         alone = self._context_costs(buf, words, include_pruned=True)
         return add_evidence(alone, *linked, evidence, loaded.model.symbols.strings, loaded.form_shapes, guesses)
 
-    def linked(self, block: Block) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
-        """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
-        word's source word, or −1."""
-        buf = self.text(np.frombuffer(block.target, np.uint8), block).buf
-        return self._linked(buf, self.words(buf), block)
-
-    def _linked(
+    def linked(
         self, buf: Buffer, words: Words, block: Block
     ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
+        """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
+        word's source word, or −1."""
         from capfst.bilingual.links import link  # noqa: PLC0415
         from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
 
@@ -625,7 +588,9 @@ class Pipeline:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
-        passes = openings(text.buf, words, self.pretokenized, self.loaded.model.symbols.language, costs.languages)
+        passes = openings(
+            text.buf, words.tokens, self.pretokenized, self.loaded.model.symbols.language, costs.languages
+        )
         recased, changed = changes(
             text.given,
             self._as_given(words, text),
@@ -660,22 +625,6 @@ class Pipeline:
         return [recased[start:end].tobytes() for start, end in pairwise([0, *starts, recased.size])]
 
 
-def _lines_with(buf: Buffer, first: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Return the numbers of the lines that have one of these bytes."""
-    found = np.flatnonzero(np.isin(buf, first))
-    return np.unique(np.searchsorted(np.flatnonzero(buf == ord("\n")), found)) if found.size else found
-
-
-def _entries(files: Iterable[Path]) -> list[str]:
-    """Return the lines of word lists that are not blank.
-
-    Raises:
-        CorpusError: a list that cannot be read, or is not UTF-8.
-    """
-    lines = (line for file in files for block in read_blocks([FilePath(file)]) for line in block.decode().splitlines())
-    return [line.strip() for line in lines if line.strip()]
-
-
 def is_blank(buf: Buffer) -> bool:
     """Return whether a text is white space, which need not be recased: a file of it may decompress to gigabytes."""
     return not bytes(buf[:_HEAD]).strip() and not bytes(buf).strip()
@@ -701,14 +650,3 @@ def pieces(text: bytes) -> Iterator[Buffer]:
         start = end
     if start < len(text) or not text:
         yield np.frombuffer(text, np.uint8, -1, start)
-
-
-def _engine(name: str, lm: LanguageModel, starts: Starts) -> Engine:
-    if name == "fast":
-        return fast.Engine(lm, starts)
-    try:
-        from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
-    except ModuleNotFoundError as error:
-        raise missing_extra("`engine='openfst'` needs pynini", "openfst") from error
-
-    return openfst.Engine(lm, starts)

@@ -23,7 +23,7 @@ from capfst.forks import loading
 from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
-from capfst.models.loaded import LoadedModel
+from capfst.models.loaded import SETS_OF_OPTIONS, LoadedModel
 from capfst.options import IN_LATTICES, RecaseOptions, Rescoring, documented, merged
 from capfst.pipeline import Pipeline
 from capfst.repair import Stretch
@@ -40,7 +40,6 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_SETS_OF_OPTIONS = 8  # whose pipelines are kept
 
 
 class Candidate(NamedTuple):
@@ -89,9 +88,9 @@ class Recaser:
         self.options = merged(RecaseOptions(), options, "load")
         loaded = LoadedModel(model)
         self.pipeline = Pipeline(loaded, self.options)
-        self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
+        self._pipelines = lru_cache(SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options))
         # By keywords: looking up these is faster than merging them.
-        self._of_call = lru_cache(_SETS_OF_OPTIONS, typed=True)(lambda **options: self._pipeline_of(options, ""))
+        self._of_call = lru_cache(SETS_OF_OPTIONS, typed=True)(lambda **options: self._pipeline_of(options, ""))
 
     def pipeline_with(self, options: Mapping[str, Any], call: str) -> Pipeline:
         """Return the pipeline with these options of one call, whose name an error has."""

@@ -24,8 +24,6 @@ Buffer = npt.NDArray[np.uint8]
 
 
 class Repaired(NamedTuple):
-    """A text that was repaired."""
-
     given: Buffer
     """The text as it was, with the marks that it has got."""
     text: Buffer
@@ -36,20 +34,13 @@ class Repaired(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writes a text as if it had no case: a Pipeline."""
+    """Writes a text as if it had no case: a Pipeline, whose methods these are."""
 
-    def marks(self, buf: Buffer) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-        """Return the marks that a text lacks: their byte offsets, and the marks."""
-
-    def recase(self, buf: Buffer) -> tuple[Words, memoryview]:
-        """Return the words of a text, and the text in its best casing."""
-
-    def tokens(self, buf: Buffer) -> Words:
-        """Return the words of a text."""
-
+    def marks(self, buf: Buffer) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]: ...
+    def recase(self, buf: Buffer) -> tuple[Words, memoryview]: ...
+    def tokens(self, buf: Buffer) -> Words: ...
     @property
-    def pretokenized(self) -> bool:
-        """Whether words are separated by white space."""
+    def pretokenized(self) -> bool: ...
 
 
 class _Written(NamedTuple):
@@ -81,11 +72,6 @@ class _Written(NamedTuple):
             full, words, places, recased, starts, ends, observe(full, words, inserted, modelled, writer.pretokenized)
         )
 
-    def words_before_marks(self) -> npt.NDArray[np.int64]:
-        """Return the number of the observed word before each inserted mark."""
-        found: npt.NDArray[np.int64] = np.searchsorted(self.words.starts[self.observed.words], self.places) - 1
-        return found
-
 
 def _same_lines(words: Words, tokens: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the words of the lines that have as many words in both, as indices of both."""
@@ -103,7 +89,8 @@ def repaired(writer: Writer, buf: Buffer) -> Repaired:
     states = find(text.observed)
     if not states.any():
         return Repaired(buf, buf, [], [])
-    has_lost = np.isin(states, LOST_MARKS)[text.words_before_marks()]
+    words_before = np.searchsorted(text.words.starts[text.observed.words], text.places) - 1
+    has_lost = np.isin(states, LOST_MARKS)[words_before]
     if not has_lost.all():
         text = _Written.of(writer, buf, offsets[has_lost], marks[has_lost])
         if len(text.observed.words) != len(states):  # a mark had changed what a word is
@@ -138,7 +125,6 @@ def repaired(writer: Writer, buf: Buffer) -> Repaired:
 
 
 def _end_of_marks(words: Words, i: int) -> int:
-    """Return the end of the marks after word i."""
     while i + 1 < len(words.starts) and words.token_types[i + 1] == MARKS:
         i += 1
     return int(words.ends[i])

@@ -106,7 +106,6 @@ class RecaserPipe:
 
 
 def _with_text(doc: Doc, recased: str) -> Doc:
-    """Return a copy of a Doc with its text recased."""
     text = _of_same_lengths(doc.text, recased)
     words = [text[token.idx : token.idx + len(token)] for token in doc]
     spaces = [bool(token.whitespace_) for token in doc]

@@ -25,7 +25,7 @@ from capfst.text.utf8 import decoded, encoded
 
 CONTEXT = 40  # settled words that are recased again, as context of those after them
 
-_spaces_and_words = re.compile(r"(\S+)").split  # in turn; the first and the last are white space
+spaces_and_words = re.compile(r"(\S+)").split  # in turn; the first and the last are white space
 
 
 class Hypothesis(NamedTuple):
@@ -90,7 +90,7 @@ class Stream:
         return "".join(texts)
 
     def _add(self, text: str) -> list[str]:
-        space, *rest = _spaces_and_words(text)
+        space, *rest = spaces_and_words(text)
         self._spaces[-1] += space or (" " if rest and self._words and not self._spaces[-1] else "")
         settled = []
         for word, space in zip(rest[::2], rest[1::2], strict=True):
@@ -124,7 +124,7 @@ class Stream:
         """
         if "\n" in _checked(hypothesis, "revise"):
             raise CorpusError("expected a hypothesis without a line break. Call `end` after each utterance.")
-        parts = _spaces_and_words(hypothesis)
+        parts = spaces_and_words(hypothesis)
         self._given = self._kept(parts[1::2])
         self._words, self._spaces = parts[1::2], parts[::2]
         n_known = [*self._given, None].index(None)
@@ -200,7 +200,6 @@ class Stream:
         return [given for old, now in pairs if (given := old or now)]
 
     def _line(self, begin: int) -> str:
-        """Return the text from a word on."""
         return "".join(chain.from_iterable(zip(self._spaces[begin:], [*self._words[begin:], ""], strict=True)))
 
     def _text(self, recased: list[_Given]) -> Hypothesis:

@@ -5,8 +5,6 @@ in lower case or in sentence case. All but the last are recased before they are 
 capitals or in Title Case where the text was. White space and line ends stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
@@ -150,7 +148,6 @@ def _target(code: str | None, titles: bool) -> _Target:
 
 
 def _translated(translate: Translate, recaser: Recaser, target: _Target, size: int, texts: list[str]) -> list[str]:
-    """Return the translations of texts."""
     of_texts = [list(_sentences(text, recaser.pipeline)) for text in texts]
     sentences = _recased(list(chain.from_iterable(of_texts)), recaser)
     has_words = [any(map(str.isalnum, sentence.text)) for sentence in sentences]
@@ -168,7 +165,6 @@ def _translated(translate: Translate, recaser: Recaser, target: _Target, size: i
 
 
 def _checked(translations: object, n: int) -> list[str]:
-    """Return what `translate` returned for n str."""
     found = translations if isinstance(translations, (list, tuple)) else [translations]
     for each in found:
         if not isinstance(each, str) or found is not translations:
@@ -178,21 +174,16 @@ def _checked(translations: object, n: int) -> list[str]:
     return list(found)
 
 
-def _sentences(text: object, pipeline: Pipeline) -> Iterator[_Sentence]:
-    """Yield the sentences of a text."""
-    if not isinstance(text, str):
-        raise TypeError(f"each text must be a str, not {type(text).__name__}.")
-    for line in text.splitlines(keepends=True):
-        for given, pattern in _patterns(line, pipeline):
-            inner = given.strip()
-            start = given.find(inner)
-            yield _Sentence(given[:start], inner, given[start + len(inner) :], pattern)
+def _sentences(given: object, pipeline: Pipeline) -> Iterator[_Sentence]:
+    if not isinstance(given, str):
+        raise TypeError(f"each text must be a str, not {type(given).__name__}.")
+    for line in given.splitlines(keepends=True):
+        yield from _of_line(encoded(line), pipeline)
 
 
-def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
-    """Yield the sentences of a line, each with the white space after it, and their patterns. A sentence that does not
-    show any has that of the sentence before it, or else of the one after it."""
-    data = encoded(line)
+def _of_line(data: bytes, pipeline: Pipeline) -> Iterator[_Sentence]:
+    """Yield the sentences of a line. One that does not show any pattern has that of the sentence before it, or else of
+    the one after it."""
     text = pipeline.text(np.frombuffer(data, np.uint8))
     words = pipeline.words(text.buf)
     begins = pipeline.engine.best(words, pipeline.costs(text.buf, words).arc_costs).begins
@@ -206,8 +197,10 @@ def _patterns(line: str, pipeline: Pipeline) -> Iterator[tuple[str, _Pattern]]:
         patterns.append(_pattern(texts, written[counted], bool(words.n_forms[counted].all())))
     pattern = next((pattern for pattern in patterns if pattern), _Pattern.SENTENCE)
     for own, (start, end) in zip(patterns, pairwise([0, *starts[begins].tolist(), len(data)]), strict=True):
-        pattern = own or pattern
-        yield decoded(data[start:end]), pattern
+        given, pattern = decoded(data[start:end]), own or pattern
+        inner = given.strip()
+        begin = given.find(inner)
+        yield _Sentence(given[:begin], inner, given[begin + len(inner) :], pattern)
 
 
 def _are_words(candidates: Marks, starts: Offsets, ends: Offsets, buf: npt.NDArray[np.uint8]) -> Marks:
@@ -240,7 +233,6 @@ def _pattern(words: list[str], written: npt.NDArray[np.uint8], are_known: bool) 
 
 
 def _recased(sentences: list[_Sentence], recaser: Recaser) -> list[_Sentence]:
-    """Return the sentences as they are to be translated."""
     chosen = [k for k, sentence in enumerate(sentences) if sentence.pattern is not _Pattern.SENTENCE]
     texts = [sentences[k].text for k in chosen]
     changed = list(sentences)
@@ -266,8 +258,8 @@ def _patterned(text: str, pattern: _Pattern, target: _Target) -> str:
         end = stop
         if pattern is _Pattern.CAPITALS:
             word = _in_capitals(word, target.language)
-        elif word not in small or k == 0 or _ends_clause(between) or not _has_words(data, stop):
-            word = _capitalized(word, target.language)
+        elif word.islower() and (word not in small or k == 0 or _ends_clause(between) or not _has_words(data, stop)):
+            word = chr(target.language.title[ord(word[0])]) + word[1:]
         parts += [decoded(between), word]
     return "".join([*parts, decoded(data[end:])])
 
@@ -280,7 +272,3 @@ def _in_capitals(word: str, language: Language) -> str:
         bare = _before_vowel("\\1\u0308", normalize("NFD", word)).replace("\u0301", "")
         word = normalize("NFC", bare)
     return word.upper()
-
-
-def _capitalized(word: str, language: Language) -> str:
-    return chr(language.title[ord(word[0])]) + word[1:] if word.islower() else word

@@ -12,6 +12,7 @@ from capfst.exceptions import OptionError
 from capfst.fst.write import MAX_ARCS
 from capfst.io import blocks
 from capfst.lm.estimate import estimate
+from capfst.options import TrainOptions
 from capfst.punctuation.network import MARKS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -39,7 +40,7 @@ def test_sizes():
 
 def test_more_words_than_labels():
     with pytest.raises(OptionError, match=r"at most 2\^31"):
-        estimate(np.zeros(0, np.uint32), 2**31 - 1, 1)
+        estimate(np.zeros(0, np.uint32), 2**31 - 1, TrainOptions())
 
 
 CORPUS = "we fly with United Airlines\nthey fly united\nwe stand united\n"

@@ -20,11 +20,10 @@ def test_each_command_and_public_name():
 def test_each_route(monkeypatch):
     pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
     from capfst.serve.app import application  # noqa: PLC0415
-    from capfst.serve.senders import Senders  # noqa: PLC0415
     from capfst.serve.service import Service  # noqa: PLC0415
 
     service = Service({"en": capfst.load()}, ServeOptions())
-    served = application(service, Senders(ServeOptions(), True))._routes
+    served = application(service, True)._routes
     assert {route.partition("?")[0] for route in EXAMPLES["ROUTES"]} == served
     monkeypatch.setattr("capfst.serve.service.stop_all", lambda: None)  # it would stop all later work of this process
     assert service.close(60)

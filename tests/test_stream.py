@@ -415,7 +415,7 @@ def test_what_has_no_end_is_read_once(trigrams: Recaser, monkeypatch: pytest.Mon
 
         return call
 
-    for name in ("_ended", "_spaces_and_words"):
+    for name in ("_ended", "spaces_and_words"):
         monkeypatch.setattr(live, name, counting(getattr(live, name)))
     text *= 20_000 // len(text)
     assert lower(through(trigrams, text, size=100).decode()) == text.decode()

@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,9 +46,7 @@ class Stamp(NamedTuple):
         """Return the file's current stamp, or None if its content has changed. The file is read only if necessary."""
         try:
             now = Stamp.of(path, self.hash)
-            if now == self:
-                return now
-            return now if now.size == self.size and sha256(path) == self.hash else None
+            return now if now == self or (now.size == self.size and sha256(path) == self.hash) else None
         except OSError:
             return None
 
@@ -63,10 +63,7 @@ class ManifestEntry:
     counts: RecaseCounts
 
     def to_json(self) -> str:
-        fields = asdict(self)
-        for key in "read", "written":
-            fields[key] = getattr(self, key)._asdict()
-        return json.dumps(fields)
+        return json.dumps(asdict(self) | {"read": self.read._asdict(), "written": self.written._asdict()})
 
     @classmethod
     def from_json(cls, line: str) -> ManifestEntry:
@@ -90,42 +87,38 @@ class Manifest:
         self.path = folder / MANIFEST
         self.entries: dict[str, ManifestEntry] = {}
         self._synced = time.monotonic()
-        try:
+        with self._failures():
             lines = self.path.read_bytes().splitlines() if self.path.exists() else []
             for line in lines:
-                try:
+                with suppress(ValueError, TypeError, KeyError):
                     entry = ManifestEntry.from_json(line.decode())
-                except (ValueError, TypeError, KeyError):
-                    continue
-                self.entries[entry.output] = entry
+                    self.entries[entry.output] = entry
             if len(self.entries) < len(lines):
                 with replacing(self.path) as file:
                     file.writelines(f"{entry.to_json()}\n".encode() for entry in self.entries.values())
             self._file = open(self.path, "ab", 0)  # noqa: SIM115
-        except OSError as error:
-            raise self._failure(error) from error
 
     def add(self, entry: ManifestEntry) -> None:
         """Add an entry, and write it to the file."""
         self.entries[entry.output] = entry
-        try:
+        with self._failures():
             self._file.write(f"{entry.to_json()}\n".encode())
             if time.monotonic() - self._synced > _SYNC:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
-        except OSError as error:
-            raise self._failure(error) from error
 
     def close(self) -> None:
-        try:
+        with self._failures(), closing(self._file):
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._failure(error) from error
-        finally:
-            self._file.close()
 
-    def _failure(self, error: OSError) -> CapfstError:
-        return CapfstError(f"{self.path}: cannot write: {error.strerror}. Check its permissions and the disk.")
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CapfstError(
+                f"{self.path}: cannot write: {error.strerror}. Check its permissions and the disk."
+            ) from error
 
 
 def sha256(path: Path) -> str:

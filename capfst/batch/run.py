@@ -20,9 +20,8 @@ from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from capfst.batch.display import Display
 from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
-from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
+from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, Display, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
@@ -37,27 +36,6 @@ from capfst.system.parallel import map_stream
 from capfst.system.stopping import StoppedError
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
-
-
-class _HashingFile:
-    """A file that hashes the data written to it."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._digest = hashlib.sha256()
-        self.flush, self.tell = file.flush, file.tell
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return self._file.write(data)
-
-    def hash(self) -> str:
-        return self._digest.hexdigest()
-
-    def writable(self) -> bool:
-        return True
 
 
 class Runner(Protocol):
@@ -85,20 +63,16 @@ class LocalRunner(NamedTuple):
     def refreshed(self, entry: ManifestEntry | None, file: PlannedFile) -> ManifestEntry | None:
         """Return the entry of a file with its current stamps; None if its output would not be the same if it were made
         again."""
-        if entry is None:
-            return None
         try:
-            made_by = self.casing | format_of(file.input, self.options).settings
+            if entry is None or entry.made_by != self.casing | format_of(file.input, self.options).settings:
+                return None
         except Exception:  # recasing it reports why
-            return None
-        if entry.made_by != made_by:
             return None
         read, written = entry.read.refreshed(file.input), entry.written.refreshed(file.output)
         if read is None or written is None:
             return None
-        if (read, written) == (entry.read, entry.written):
-            return entry
-        return replace(entry, input=str(file.input), read=read, written=written)
+        is_same = (read, written) == (entry.read, entry.written)
+        return entry if is_same else replace(entry, input=str(file.input), read=read, written=written)
 
     def recase_file(self, file: PlannedFile) -> FileReport:
         """Recase one file. Failures are reported, except those that concern all files.
@@ -115,9 +89,8 @@ class LocalRunner(NamedTuple):
                 raise
             reason = with_flags(str(failure_of(file.input, error)))
             seconds = time.monotonic() - begin
-            return FileReport(str(file.input), str(file.output), FAILED, seconds=seconds, error=reason)
-        seconds = time.monotonic() - begin
-        return FileReport(str(file.input), str(file.output), DONE, entry.counts, seconds, entry=entry)
+            return FileReport(file, FAILED, None, seconds, reason)
+        return FileReport(file, DONE, entry, time.monotonic() - begin)
 
     def _recase(self, file: PlannedFile) -> ManifestEntry:
         digest = hashlib.sha256()
@@ -134,24 +107,21 @@ class LocalRunner(NamedTuple):
         made_by = self.casing | file_format.settings
         make_folder(file.output.parent)
         with replacing(file.output) as output:
-            sink = _HashingFile(output)
-            counts = self._stream(file_format, sink, on_read)
+            counts = self._stream(file_format, output, on_read)
             if self.stopped.is_set():
                 raise StoppedError
             if not before.is_of(file.input):
                 raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
-        read = before._replace(hash=digest.hexdigest())
-        written = Stamp.of(file.output, sink.hash())
-        return ManifestEntry(name_of(file, self.out), str(file.input), made_by, read, written, counts)
+        return made_entry(file, self.out, made_by, before._replace(hash=digest.hexdigest()), counts)
 
-    def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
+    def _stream(self, file_format: Format, output: BinaryIO, on_read: OnRead) -> RecaseCounts:
         """Recase the file's pieces in the pool, while other pieces are read and written.
 
         If all slots are taken, write the first waiting piece to free its slot; without one, wait for other files.
         """
         counts = RecaseCounts()
         waiting: deque[Future[tuple[Any, RecaseCounts]]] = deque()
-        with file_format.writing(sink) as write:
+        with file_format.writing(output) as write:
 
             def finish() -> None:
                 nonlocal counts
@@ -179,6 +149,14 @@ class LocalRunner(NamedTuple):
         return counts
 
 
+def made_entry(
+    file: PlannedFile, out: Path, made_by: dict[str, Any], read: Stamp, counts: RecaseCounts
+) -> ManifestEntry:
+    """Return the entry of a file whose output is complete."""
+    written = Stamp.of(file.output, sha256(file.output))
+    return ManifestEntry(name_of(file, out), str(file.input), made_by, read, written, counts)
+
+
 def name_of(file: PlannedFile, out: Path) -> str:
     """Return the name of a file's output in the manifest of the folder `out`."""
     return file.output.relative_to(out).as_posix()
@@ -196,21 +174,11 @@ def run_batch(
     display: Display,
     runner: Callable[[LocalRunner], Runner] | None = None,
 ) -> BatchReport:
-    """Recase the files of a plan into the folder `out`.
+    """Recase the files of a plan into the folder `out`, in `jobs` threads, and return the report.
 
-    Args:
-        plan: the files and their outputs.
-        out: the output folder.
-        recaser: the recaser.
-        options: the options of the formats.
-        jobs: number of threads.
-        strict: stop at the first file that fails.
-        force: also recase files that are already done.
-        display: shows the progress.
-        runner: makes a runner that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine.
-
-    Returns:
-        the report, including files that failed. Its `error` is set if a full disk or `strict` stopped the run.
+    strict: stop at the first file that fails. force: also recase files that are already done. runner: makes a runner
+    that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine. The report includes files
+    that failed; its `error` is set if a full disk or `strict` stopped the run.
 
     Raises:
         CapfstError: `out` cannot be used.
@@ -233,7 +201,7 @@ def run_batch(
             else:
                 if entry != before:  # a file that was touched or copied: the next run need not read it
                     manifest.add(entry)
-                report.files.append(FileReport(str(file.input), str(file.output), SKIPPED, entry.counts))
+                report.files.append(FileReport(file, SKIPPED, entry))
         size = sum(_size(file.input) for file in todo)
         check_room(out, size - sum(_size(file.output) for file in todo))  # these are replaced
         display.begin(len(todo), size)
@@ -270,30 +238,32 @@ def recase_all(
     When this returns or raises, no file is being written.
     """
     todo, error = iter(todo), None
+    pending: set[Future[FileReport]] = set()
     with ThreadPoolExecutor(runner.jobs) as files:
-        pending = {files.submit(runner.recase_file, file) for file in islice(todo, runner.jobs)}
         try:
-            while pending:
+            while True:
+                if not error:
+                    pending |= {
+                        files.submit(runner.recase_file, file) for file in islice(todo, runner.jobs - len(pending))
+                    }
+                if not pending:
+                    return error
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     try:
                         report = future.result()
                         take(report)
+                        if strict and report.status == FAILED:
+                            error = error or "stopped at the first file that failed, because of --strict"
                     except StoppedError:
                         continue
                     except (CapfstError, OSError) as reason:
                         error = error or with_flags(str(reason))
-                        continue
-                    if strict and report.status == FAILED:
-                        error = error or "stopped at the first file that failed, because of --strict"
                 if error:
                     stopped.set()
-                else:
-                    pending |= {files.submit(runner.recase_file, file) for file in islice(todo, len(done))}
         except BaseException:
             stopped.set()
             raise
-    return error
 
 
 def _size(path: Path) -> int:

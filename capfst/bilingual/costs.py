@@ -25,7 +25,7 @@ from capfst.kernels import allocating, inner, part
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, I64Array, U8Array, U8Matrix, f32, i64
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, PROTECTED, WORD
-from capfst.text.unicode import INFO, LOWERING, Lowering, decode, lower_into
+from capfst.text.unicode import LOWERING, Lowering, decode, lower_into
 
 WEIGHT = 5.0
 """Of the evidence, relative to the costs without the source, which are those of LM and context model. Tuned on held-out
@@ -36,7 +36,7 @@ COPY = 3.0
 
 @inner
 def _is_same_word(
-    target: AnnotatedText, i: i64, source: AnnotatedText, k: i64, info: U8Array, lowering: Lowering, lowered: U8Matrix
+    target: AnnotatedText, i: i64, source: AnnotatedText, k: i64, lowering: Lowering, lowered: U8Matrix
 ) -> bool:
     """Return whether word i of a translation and word k of its source are the same in lower case. lowered: buffer,
     uint8[2, ·]."""
@@ -46,8 +46,8 @@ def _is_same_word(
     capacity = lowered.shape[1]
     if 3 * (a.ends[i] - a.starts[i]) // 2 + 8 > capacity or 3 * (b.ends[k] - b.starts[k]) // 2 + 8 > capacity:
         return False
-    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, lowered[0], 0, info, lowering)
-    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, lowered[1], 0, info, lowering)
+    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, lowered[0], 0, lowering)
+    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, lowered[1], 0, lowering)
     return is_same(lowered[0], 0, size, lowered[1], 0, other)
 
 
@@ -117,7 +117,6 @@ def _add_evidence(
     guess: bool,
     has_context: bool,
     weights: I8Matrix,
-    info: U8Array,
     lowering: Lowering,
     arc_costs: F32Array,
     shapes: U8Array,
@@ -141,7 +140,7 @@ def _add_evidence(
             is_protected = token_type == PROTECTED
             copies = has_contrast and k >= 0
             copies = copies and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL))
-            if copies and _is_same_word(target, i, source, k, info, lowering, lowered):
+            if copies and _is_same_word(target, i, source, k, lowering, lowered):
                 starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
             if not has_contrast or tag == AN or (token_type != WORD and token_type != COMPOUND):
                 continue
@@ -189,7 +188,7 @@ def add_evidence(
         shapes, options = np.full(n, AS_FORM, np.uint8), np.full((n, N_SHAPES + 1), np.inf, np.float32)
         options[:, N_SHAPES] = 0
     _add_evidence(
-        target, source, links, forms, form_shapes, guess, has_context, model.weights, INFO, LOWERING, arc_costs,
+        target, source, links, forms, form_shapes, guess, has_context, model.weights, LOWERING, arc_costs,
         shapes, options, copies.starts, copies.ends,
     )  # fmt: skip
     return costs._replace(arc_costs=arc_costs, shapes=shapes, options=options, copies=copies)

@@ -143,7 +143,7 @@ def _annotate(
             continue
         end = words.ends[i]
         fact = facts[i]
-        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
+        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, lowering)
         fact.lower_hash = hash_bytes(lowered, 0, size, 1)
         fact.cased_hash = hash_bytes(buf, start, end, 1)
         fact.suffix_hash = hash_bytes(lowered, max(0, size - 3), size, 2)

@@ -7,7 +7,6 @@ In: buffers of text and their words. Out: the label of each word as it is cased,
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import Words
@@ -31,7 +30,7 @@ def _label(buf: U8Array, words: Words, forms: Strings, unknown: i64, labels: U32
                 labels[i] = words.first_labels[i] + form
 
 
-def labels(buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: int) -> npt.NDArray[np.uint32]:
+def labels(buf: U8Array, words: Words, symbols: Symbols, unknown: int) -> U32Array:
     """Return the labels of the words as they are cased: `unknown` for words that the vocabulary lacks, 0 for line
     ends."""
     labels = np.empty(len(words.token_types), np.uint32)
@@ -78,7 +77,7 @@ def _join(buf: U8Array, words: Words, pretokenized: bool, out: U8Array) -> i64:
     return size
 
 
-def spaced(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> memoryview:
+def spaced(buf: U8Array, words: Words, pretokenized: bool) -> memoryview:
     """Return the words as the LM has them, in their own case, separated by spaces; lines stay lines."""
     out = np.empty(2 * buf.size + 6 * len(words.token_types) + 8, np.uint8)
     return out[: _join(buf, words, pretokenized, out)].data

@@ -16,15 +16,14 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import has_sigma, shape_of
-from capfst.casing.transducer import is_joined
+from capfst.casing.shapes import shape_of
 from capfst.casing.types import ListedArray, Words
-from capfst.kernels import copy_bytes, inner, kernel, prefetch, put_eight
+from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import Array, BoolArray, I64Array, U8Array, U64Array, i64, u64
 from capfst.system.hashing import PRIME
 from capfst.text.strings import is_same
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD, canonical
-from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, is_plain, lower_into, within
+from capfst.text.unicode import CAPITAL_SIGMA, GROWTH, Lowering, contains, is_joined, lower_into
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
@@ -54,7 +53,6 @@ class EntryIndex(NamedTuple):
 class Rules(NamedTuple):
     """Parameters of lowercasing, and working memory."""
 
-    info: U8Array
     lowering: Lowering
     run: U8Array
     ends: I64Array  # of the words of the run
@@ -64,21 +62,7 @@ class Rules(NamedTuple):
     def of(cls, lowering: Lowering, longest: int) -> Rules:
         """Return the rules, with memory for runs of at most `longest` bytes, and a word of another text."""
         size = (1 + GROWTH * GROWTH) * longest + 8
-        return cls(INFO, lowering, np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(size, np.uint8))
-
-
-@inner
-def _lower(text: U8Array, start: i64, end: i64, out: U8Array, j: i64, rules: Rules, line: i64, line_end: i64) -> i64:
-    """Write the lowercase of text[start:end], which is in text[line:line_end], at out[j:], and up to 7 more bytes.
-    Return the offset after it."""
-    lowering, every_plain = rules.lowering, True
-    for i in range(0, end - start, 8):
-        part = eight_of(text, start + i, end)
-        every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
-        put_eight(out, j + i, part | within(part, 65, 90) >> u64(2) & lowering.case)
-    if every_plain:
-        return j + end - start
-    return lower_into(text, start, end, line, line_end, out, j, rules.info, lowering)
+        return cls(lowering, np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(size, np.uint8))
 
 
 @inner
@@ -88,7 +72,7 @@ def _put_word(buf: U8Array, words: Words, i: i64, rules: Rules, run: U8Array, be
     if words.token_types[i] == MARKS:
         after = word + canonical(buf, start, end, MARKS, run[word:])
     else:
-        after = _lower(buf, start, end, run, word, rules, 0, buf.size)
+        after = lower_into(buf, start, end, 0, buf.size, run, word, rules.lowering)
     if word == size:
         return after
     if run[size - 1] != _HYPHEN and run[word] != _HYPHEN:
@@ -175,7 +159,7 @@ def _list(
 ) -> tuple[i64, i64]:  # fmt: skip
     """Write the words begin … end − 1, whose run has the key of an entry, in its casing, after the n words and the
     `size` bytes that there are; if they can be, because only case changes. Return the new n and size."""
-    casing, run, first, size_before, run_end = index.casings, rules.run, n, size, 0
+    casing, run, info, first, size_before, run_end = index.casings, rules.run, rules.lowering.info, n, size, 0
     at, stop = i64(index.entries[entry].start), i64(index.entries[entry + 1].start)
     for i in range(begin, end):
         word = run_end + (run_end > 0 and run[run_end] == _BLANK)
@@ -183,17 +167,16 @@ def _list(
         run_end = rules.ends[i - begin]
         after = _same_end(run, word, run_end, casing, at, stop)
         if words.token_types[i] != MARKS:
-            length = _lower(casing, at, after, rules.word, 0, rules, at, after)
-            is_open = has_sigma(casing, at, after) and is_joined(
-                buf, words.starts[i], words.ends[i], buf.size, rules.info
-            )
-            if is_open or not is_same(rules.word, 0, length, run, word, run_end):
+            length = lower_into(casing, at, after, at, after, rules.word, 0, rules.lowering)
+            may_change = contains(casing, at, after, CAPITAL_SIGMA)
+            may_change = may_change and is_joined(buf, words.starts[i], words.ends[i], info)
+            if may_change or not is_same(rules.word, 0, length, run, word, run_end):
                 return first, size_before
             copy_bytes(casing, at, after - at, text, size)
             record = listed[n]
             record.word, record.start, record.end = i, size, size + after - at
             record.weight, record.n = index.entries[entry].weight, 0
-            record.shape = shape_of(casing, at, after, rules.info)
+            record.shape = shape_of(casing, at, after, info)
             n, size = n + 1, size + after - at
         at = after
     if at != stop:
@@ -202,42 +185,23 @@ def _list(
     return n, size
 
 
-@inner
-def _list_all(
-    buf: U8Array, words: Words, begin: i64, end: i64, index: EntryIndex, first: i64, rules: Rules, listed: ListedArray,
-    n: i64, text: U8Array, size: i64,
+@kernel
+def find(
+    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, is_fixed: bool, listed: ListedArray, text: U8Array,
+    size: i64,
 ) -> tuple[i64, i64]:  # fmt: skip
-    """Do the same as `_list` for each casing of a run, given the first entry.
+    """Fill `listed` with the words in entries, without a weight or with one, from left to right, the longest at each
+    word, without overlaps; and text[size:] with these words. Return their number, and the new size. Entries whose words
+    cannot be written so are left out.
 
     An identifier that is a word in lower case becomes a word, and no sentence begins inside an entry without a weight.
     """
-    before, entry = n, first
-    while entry >= 0:
-        n, size = _list(buf, words, begin, end, index, entry, rules, listed, n, text, size)
-        entry = i64(index.entries[entry].following)
-    if n > before:
-        if words.token_types[begin] == PROTECTED and end == begin + 1 and index.entries[first].is_word:
-            words.token_types[begin] = WORD
-        for i in range(begin + 1, end if index.entries[first].weight == np.inf else begin):
-            words.may_begin[i] = False
-    return n, size
-
-
-@kernel
-def find(
-    buf: U8Array, words: Words, index: EntryIndex, rules: Rules, fixed: ListedArray, weighted: ListedArray,
-    text: U8Array,
-) -> tuple[i64, i64, i64]:  # fmt: skip
-    """Fill `fixed` with the words in entries without a weight in a text, and `weighted` with those in others: each from
-    left to right, the longest at each word, without overlaps; and `text` with these words. Return the numbers of both,
-    and the size of the text. Entries whose words cannot be written so are left out."""
-    n_fixed, n_weighted, size, fixed_end, weighted_end = 0, 0, 0, 0, 0
-    last = words.starts.size - 1
+    n, after, last = 0, 0, words.starts.size - 1
     for begin in range(words.starts.size):
         prefetch(index.begins, words.first_labels[min(begin + _AHEAD, last)])
-        if not index.begins[words.first_labels[begin]]:
+        if begin < after or not index.begins[words.first_labels[begin]]:
             continue
-        end, key, run_end, of_fixed, of_weighted, fixed_stop, weighted_stop = begin, u64(0), 0, -1, -1, 0, 0
+        end, key, run_end, entry = begin, u64(0), 0, -1
         while end <= last and words.token_types[end] != NEWLINE and run_end <= index.longest:
             if words.ends[end] - words.starts[end] > GROWTH * index.longest:
                 break
@@ -246,18 +210,19 @@ def find(
             key, rules.ends[end - begin] = _extended(key, rules.run, before, run_end), run_end
             slot = index.slots[_slot_of(key, index.slots)]
             end += 1
-            if slot.entry >= 0 and slot.is_fixed:
-                of_fixed, fixed_stop = i64(slot.entry), end
-            elif slot.entry >= 0:
-                of_weighted, weighted_stop = i64(slot.entry), end
+            if slot.entry >= 0 and slot.is_fixed == is_fixed:
+                entry, after = i64(slot.entry), end
             if not slot.continues:  # also an empty slot
                 break
-        if of_fixed >= 0 and begin >= fixed_end:
-            fixed_end = fixed_stop
-            n_fixed, size = _list_all(buf, words, begin, fixed_end, index, of_fixed, rules, fixed, n_fixed, text, size)
-        if of_weighted >= 0 and begin >= weighted_end:
-            weighted_end = weighted_stop
-            n_weighted, size = _list_all(
-                buf, words, begin, weighted_end, index, of_weighted, rules, weighted, n_weighted, text, size
-            )
-    return n_fixed, n_weighted, size
+        if entry < 0:
+            continue
+        first, n_before = index.entries[entry], n
+        while entry >= 0:  # the casings of these words
+            n, size = _list(buf, words, begin, after, index, entry, rules, listed, n, text, size)
+            entry = i64(index.entries[entry].following)
+        if n > n_before:
+            if words.token_types[begin] == PROTECTED and after == begin + 1 and first.is_word:
+                words.token_types[begin] = WORD
+            for i in range(begin + 1, after if is_fixed else begin):
+                words.may_begin[i] = False
+    return n, size

@@ -14,14 +14,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.types import Words
 from capfst.casing.word_index import EIGHT, Index, find_label
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8
+from capfst.kernels.types import BoolArray, F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
@@ -70,12 +69,8 @@ def _mark(words: Strings, bit: u8, index: Index, parts: U64Array, bits: U8Array)
 
 
 def glue(
-    symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    index: Index,
-    first_words: FirstWords,
-    abbreviations: Iterable[str],
-) -> npt.NDArray[np.uint8]:
+    symbols: Symbols, starts: I32Array, index: Index, first_words: FirstWords, abbreviations: Iterable[str]
+) -> U8Array:
     """Return uint8[V + 1], the bits of each lowercase word at its first label. starts: the words' first labels,
     as from symbols.check. index: that of T."""
     words = starts[:-1]
@@ -138,7 +133,7 @@ def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
     )
 
 
-def spread(buf: npt.NDArray[np.uint8], words: Words, candidates: npt.NDArray[np.int64]) -> bytes:
+def spread(buf: U8Array, words: Words, candidates: I64Array) -> bytes:
     """Return the words that may be glued, one per line, with spaces around the periods."""
     glued = candidates[words.token_types[candidates] == PROTECTED]
     sizes = words.ends[glued] - words.starts[glued] + 1
@@ -149,7 +144,7 @@ def spread(buf: npt.NDArray[np.uint8], words: Words, candidates: npt.NDArray[np.
     return text.tobytes().replace(b".", b" . ")
 
 
-def _are_words(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+def _are_words(before: U8Array, after: U8Array) -> BoolArray:
     """Return whether a period between words with these bits is between words, rather than in a name."""
     is_domain = after & DOMAIN != 0
     often_begins = (after & OFTEN != 0) & (before & SMALL != 0)
@@ -157,7 +152,7 @@ def _are_words(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8]) -> n
     return is_sentence | (before & ABBREVIATION != 0) & (after & NAME != 0) & ~is_domain
 
 
-def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits: npt.NDArray[np.uint8]) -> Words:
+def separate(words: Words, candidates: I64Array, parts: Words, bits: U8Array) -> Words:
     """Return the words, those that are glued replaced by their parts, and mark where sentences may begin after a mark
     without white space. candidates: the words that may be glued. parts: the words of `spread`. bits: as from `glue`."""
     is_glued = words.token_types[candidates] == PROTECTED
@@ -175,9 +170,8 @@ def separate(words: Words, candidates: npt.NDArray[np.int64], parts: Words, bits
     if not splits.any():
         return words
 
-    shift = (
-        words.starts[glued][line] - parts.starts[line_starts][line] - place
-    )  # a space before each part but the first
+    # A space precedes each part but the first.
+    shift = words.starts[glued][line] - parts.starts[line_starts][line] - place
     may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
     counts = np.zeros(len(words.starts), np.int64)

@@ -10,10 +10,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import inner, outlined
-from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64, u64
 from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
@@ -33,7 +32,6 @@ _INNER = 3  # inner parts of hyphenated words of at most so many bytes stay lowe
 class Spelling(NamedTuple):
     """The tables for writing a word in another case."""
 
-    info: U8Array
     title: U32Array
     upper: U32Array
     raisings: U32Matrix  # as in language.Language
@@ -43,7 +41,7 @@ class Spelling(NamedTuple):
 
 
 @cache
-def _parts() -> npt.NDArray[np.uint64]:
+def _parts() -> U64Array:
     listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
     return np.array(listed, np.uint64)
 
@@ -51,7 +49,7 @@ def _parts() -> npt.NDArray[np.uint64]:
 def spelling_of(language: Language) -> Spelling:
     """Return the tables of a language."""
     tables = language.title, language.upper, language.raisings, language.casing
-    return Spelling(uni.INFO, *tables, language.restores_spelling, _parts())
+    return Spelling(*tables, language.restores_spelling, _parts())
 
 
 @inner
@@ -63,18 +61,12 @@ def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
 
 
 @inner
-def _consonant(b: u8) -> bool:
-    return uni.is_in(b, _CONSONANTS)
-
-
-@inner
 def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
     """Return whether data[i] belongs to a letter: outside ASCII, everything but ’ does."""
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
 @outlined
-@inner
 def _letters(data: U8Array, start: i64, end: i64) -> i64:
     """Return how many characters data[start:end] has if all are letters, else 0."""
     letters = 0
@@ -110,7 +102,6 @@ def _is_mac(data: U8Array, start: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _after_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
     """Return where the name after o' begins: one or two letters, an apostrophe, at least two letters; −1 for other
     words."""
@@ -136,13 +127,12 @@ def _is_hyphenated(data: U8Array, start: i64, end: i64) -> bool:
 @inner
 def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
     for i in range(start, end):  # noqa: SIM110
-        if not _consonant(data[i]):
+        if not uni.is_in(data[i], _CONSONANTS):
             return False
     return True
 
 
 @outlined
-@inner
 def pattern(data: U8Array, start: i64, end: i64) -> i64:
     """Return the pattern of names and codes that the lowercase word data[start:end] fits, or NONE."""
     size = end - start
@@ -174,7 +164,6 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
 
 
 @outlined
-@inner
 def _put_raised(
     word: U8Array, i: i64, end: i64, marks: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> tuple[i64, i64]:
@@ -187,7 +176,6 @@ def _put_raised(
 
 
 @outlined
-@inner
 def put(
     word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> i64:
@@ -199,7 +187,7 @@ def put(
         wanted = wanted or i == one or i == two
         code, after = uni.decode(word, i, end)
         in_capitals = i < capitals
-        begins = i == start if in_capitals else wanted and spelling.info[code] & uni.IS_CASED != 0
+        begins = i == start if in_capitals else wanted and spelling.lowering.info[code] & uni.IS_CASED != 0
         if len(spelling.raisings) > 0 and (in_capitals or begins):
             marks = (TITLE if begins else 0) | (UPPER if in_capitals else 0)
             j_after, after_sequence = _put_raised(word, i, end, marks, out, j, spelling)
@@ -212,7 +200,7 @@ def put(
                 code = i64(uni.CAPITAL_SIGMA)
             else:
                 code = uni.mapped(spelling.upper, code)
-        elif wanted and spelling.info[code] & uni.IS_CASED:
+        elif wanted and spelling.lowering.info[code] & uni.IS_CASED:
             code = uni.mapped(spelling.title, code)
             wanted = False
         j = uni.encode(code, out, j)
@@ -221,35 +209,22 @@ def put(
 
 
 @outlined
-@inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Write a part of a word: in mixed case if it is a name such as O'Neill or McDonald, else capitalized."""
-    none = 0
+    none, one, two = 0, start, NOWHERE
     name = _after_apostrophe(word, start, end)
     if name > 0:
         is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, but O'Neill
-        return put(word, start, end, none, NOWHERE if is_french else start, name, out, j, spelling)
-    if _is_mac(word, start, end):
-        return put(word, start, end, none, start, start + 2, out, j, spelling)
-    return put(word, start, end, none, start, NOWHERE, out, j, spelling)
-
-
-@inner
-def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Write a word without hyphens: in mixed case if a rule applies, else capitalized."""
-    start, none = 0, 0
-    letters = none if _is_mac(word, start, size) else _letters(word, start, size)
-    if 3 <= letters <= 5 and word[size - 1] == _S:
-        return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
-    if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
-        return put(word, start, size, none, start, start + 3, out, j, spelling)
-    return _put_part(word, start, size, out, j, spelling)
+        one, two = NOWHERE if is_french else start, name
+    elif _is_mac(word, start, end):
+        two = start + 2
+    return put(word, start, end, none, one, two, out, j, spelling)
 
 
 @inner
 def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Write word[:size], hyphenated or not, in mixed case."""
-    start = 0
+    """Write word[:size], hyphenated or not, in mixed case; capitalized if no rule applies."""
+    start, none = 0, 0
     if len(spelling.raisings) > 0:
         j_after, after_sequence = _put_raised(word, start, size, MIXED, out, j, spelling)
         if after_sequence > start:
@@ -262,7 +237,12 @@ def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling
                 key |= u64(word[end]) << u64(8 * (end - start))
             end += 1
         if start == 0 and end == size:
-            return _put_whole(word, size, out, j, spelling)
+            letters = none if _is_mac(word, start, size) else _letters(word, start, size)
+            if 3 <= letters <= 5 and word[size - 1] == _S:
+                return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
+            if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
+                return put(word, start, size, none, start, start + 3, out, j, spelling)
+            return _put_part(word, start, size, out, j, spelling)
         as_is = start > 0 and end < size and end - start <= _INNER
         capitals = 0
         if start == 0 and end <= 8:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
@@ -66,7 +65,6 @@ def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
 
 
 @outlined
-@inner
 def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether the word is like getElementById, PyTorch, iPhone or LLMs: letters and digits with a small letter,
     and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake."""
@@ -93,7 +91,7 @@ def _shapes(strings: Strings, info: U8Array, out: U8Array) -> None:
         out[k] = shape_of(strings.data, strings.offsets[k], strings.offsets[k + 1], info)
 
 
-def shapes_of(strings: Strings) -> npt.NDArray[np.uint8]:
+def shapes_of(strings: Strings) -> U8Array:
     """Return the shape of each string by its letters."""
     out = np.empty(len(strings.offsets) - 1, np.uint8)
     _shapes(strings, uni.INFO, out)
@@ -111,14 +109,14 @@ def _reshape(
             continue
         start, after = offsets[label], offsets[label + 1]
         for shape in (Shape.CAPITALIZED, Shape.UPPER):
-            end = uni.lower_into(data, start, after, start, after, word, 0, spelling.info, spelling.lowering)
+            end = uni.lower_into(data, start, after, start, after, word, 0, spelling.lowering)
             end = spell(word, 0, end, shape, scratch, spelling)
             if is_same(word, 0, end, data, start, after):
                 out[label] = shape
                 break
 
 
-def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
+def shapes(symbols: Symbols) -> U8Array:
     """Return the shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
     CASELESS."""
     out = shapes_of(symbols.strings)
@@ -132,17 +130,7 @@ def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
     return out
 
 
-@inner
-def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
-    """Return whether the UTF-8 text[start:end] has a capital sigma."""
-    for i in range(start, end - 1):  # noqa: SIM110
-        if text[i] == 0xCE and text[i + 1] == 0xA3:
-            return True
-    return False
-
-
 @outlined
-@inner
 def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Write the lowercase word out[start:end] in a shape, in place. Return its new end.
 
@@ -161,9 +149,7 @@ def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spel
         first = 0
         capitals = size if shape == Shape.UPPER else first
         spelled = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
-    lowered = uni.lower_into(
-        scratch, size, spelled, size, spelled, scratch, spelled, spelling.info, spelling.lowering
-    )  # fmt: skip
+    lowered = uni.lower_into(scratch, size, spelled, size, spelled, scratch, spelled, spelling.lowering)
     if not is_same(scratch, spelled, lowered, scratch, 0, size):
         return end
     copy_bytes(scratch, size, spelled - size, out, start)

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.types import Words
 from capfst.casing.written import HAS_SMALL, SHAPE, written_shapes
-from capfst.kernels import inner, kernel
-from capfst.kernels.types import F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
+from capfst.kernels import kernel
+from capfst.kernels.types import BoolArray, F64Array, F64Matrix, I64Array, U8Array, U8Matrix, i64
 from capfst.text.tokenizer import MARKS, NEWLINE
 
 KEPT, NO_MARKS_SMALL, NO_MARKS_CAPITALS, SMALL, CAPITALS = range(5)
@@ -44,15 +43,12 @@ _LOST_MARKS = 0.91, 0.11 * _NEVER, 0.09
 marks and case."""
 
 
-def _tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _tables() -> tuple[F64Array, F64Array]:
     """Return what each state costs (−ln): float64[states, written, by the model], and float64[states, marks]."""
-    case = np.zeros((5, 5, 3))
-    kept = np.array([*_KEPT_CASE, _KEPT_CASE[1], _KEPT_CASE[1]])
-    small = np.outer([1, _NEVER, _NEVER, _NEVER, _NEVER], _MODEL)
-    capitals = np.outer([_NEVER, _NEVER, 1, _NEVER, 1], _MODEL)
-    for state, of_state in ((KEPT, kept), (NO_MARKS_SMALL, small), (SMALL, small)):
-        case[state] = of_state
-    case[NO_MARKS_CAPITALS] = case[CAPITALS] = capitals
+    kept = [*_KEPT_CASE, _KEPT_CASE[1], _KEPT_CASE[1]]
+    small, capitals = (np.outer(written, _MODEL) for written in ((1, *[_NEVER] * 4), (_NEVER, _NEVER, 1, _NEVER, 1)))
+    case = np.ones((5, 6, 3))  # words without case cost nothing
+    case[:, :CASELESS] = kept, small, capitals, small, capitals
     marks = np.array([_LOST_MARKS if state in LOST_MARKS else _KEPT_MARKS for state in range(5)])
     return -np.log(case), -np.log(marks)
 
@@ -70,13 +66,7 @@ class Observed(NamedTuple):
     marks: U8Array  # [n]: _NOT_FOLLOWED, _FOLLOWED or _INSERTED
 
 
-def observe(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    inserted: npt.NDArray[np.bool_],
-    modelled: npt.NDArray[np.uint8],
-    pretokenized: bool,
-) -> Observed:
+def observe(buf: U8Array, words: Words, inserted: BoolArray, modelled: U8Array, pretokenized: bool) -> Observed:
     """Compare a text with the same text as the model writes it.
 
     Args:
@@ -106,20 +96,11 @@ def observe(
     return Observed(at, written, of_model, marks)
 
 
-@inner
-def _cost(observed: Observed, i: i64, state: i64, case: F64Matrix, marks: F64Matrix) -> float:
-    written, cost = i64(observed.written[i]), marks[state, observed.marks[i]]
-    if written != CASELESS:
-        cost += case[state, 3 * written + observed.modelled[i]]
-    return cost
-
-
 @kernel
-def _search(
-    observed: Observed, case: F64Matrix, marks: F64Matrix, best: F64Array, back: U8Matrix, states: U8Array
-) -> None:
-    """Fill `states` with the likeliest ones. best: working memory, 0 at first. back: working memory, [n, states]."""
-    n, n_states = observed.written.size, best.size
+def _search(costs: F64Matrix, best: F64Array, back: U8Matrix, states: U8Array) -> None:
+    """Fill `states` with the likeliest ones. costs: float64[n, states], −ln P of what is seen of each word. best:
+    working memory, 0 at first. back: working memory, [n, states]."""
+    n, n_states = costs.shape
     for state in range(1, n_states):
         best[state] = _BEGINS
     for i in range(n):
@@ -130,9 +111,9 @@ def _search(
         for state in range(1, n_states):
             begins = best[0] + _BEGINS
             back[i, state] = 0 if begins < best[state] else state
-            best[state] = min(begins, best[state]) + _cost(observed, i, state, case, marks)
+            best[state] = min(begins, best[state]) + costs[i, state]
         back[i, 0] = leaves
-        best[0] = from_lost + _cost(observed, i, 0, case, marks)
+        best[0] = from_lost + costs[i, 0]
     state = 0
     for other in range(1, n_states):
         state = other if best[other] < best[state] else state
@@ -141,9 +122,10 @@ def _search(
         state = i64(back[i, state])
 
 
-def find(observed: Observed) -> npt.NDArray[np.uint8]:
+def find(observed: Observed) -> U8Array:
     """Return the state of each observed word, uint8[n]."""
     n = len(observed.words)
+    costs = (_MARKS[:, observed.marks] + _CASE[:, observed.written, observed.modelled]).T.copy()
     states = np.empty(n, np.uint8)
-    _search(observed, _CASE.reshape(5, -1), _MARKS, np.zeros(5), np.empty((n, 5), np.uint8), states)
+    _search(costs, np.zeros(5), np.empty((n, 5), np.uint8), states)
     return states

@@ -8,13 +8,12 @@ distinguish.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple
 
-from capfst.casing.first_words import first_words
+import numpy as np
+
 from capfst.casing.names import Spelling, is_roman, spelling_of
-from capfst.casing.shapes import AS_FORM, Shape, has_sigma, is_camel_case, spell
-from capfst.casing.transducer import is_joined
+from capfst.casing.shapes import AS_FORM, Shape, is_camel_case, spell
 from capfst.casing.types import KEEPS, KEEPS_FIRST, CasingCosts, Copies, LabelPath, Words
 from capfst.casing.written import SHAPE, written_shapes
 from capfst.fst.symbols import Symbols
@@ -23,15 +22,14 @@ from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text import unicode as uni
 from capfst.text.language import languages as rules_of
-from capfst.text.sentences import opens
+from capfst.text.sentences import first_words, opens
+from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
 _SMALL_I = ord("i")
 _I, _APOSTROPHE = ord("I"), ord("'")
-_NO_SHAPES = np.empty(0, np.uint8)
-_NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -49,7 +47,6 @@ def _has_dot(text: U8Array, i: i64, end: i64) -> bool:
 
 
 @outlined
-@inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     """Compose I and a dot above in out[word:j] to İ (U+0130), whose lowercase is i and a dot above. Return the new
     end."""
@@ -66,16 +63,7 @@ def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     return end
 
 
-@inner
-def _has_dotted(buf: U8Array, start: i64, end: i64) -> bool:
-    for i in range(start, end - 1):  # noqa: SIM110
-        if buf[i] == 0xC4 and buf[i + 1] == 0xB0:
-            return True
-    return False
-
-
 @outlined
-@inner
 def _put_dots(
     buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, keeps: bool, is_dotted: bool
 ) -> i64:
@@ -103,14 +91,13 @@ def _put_dots(
 
 
 @outlined
-@inner
 def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: Spelling) -> i64:
     """Capitalize out[start:end] if it begins with a letter and has no capital. Return the new end. `scratch` as for
     `spell`."""
     i = start
     while i < end:
         code, i = uni.decode(out, i, end)
-        if spelling.info[code] & uni.IS_UPPER:
+        if spelling.lowering.info[code] & uni.IS_UPPER:
             return end
     first = uni.decode(out, start, end)[0]
     if uni.mapped(spelling.title, first) == first:
@@ -119,15 +106,16 @@ def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: 
 
 
 @outlined
-@inner
 def _copy_form(
-    buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64, out: U8Array, j: i64
+    buf: U8Array, start: i64, end: i64, forms: Strings, label: i64, pretokenized: bool, out: U8Array, j: i64
 ) -> i64:
-    """Write a surface form with the digits and apostrophes of the token, which the LM writes as 0 and '. Return the
-    offset after it."""
+    """Write a surface form with the digits and apostrophes of the token, which the LM writes as 0 and ' unless the text
+    is pretokenized. Return the offset after it."""
+    if pretokenized:
+        return _copy(forms.data, forms.offsets[label], forms.offsets[label + 1], out, j)
     i = start
-    for k in range(form, form_end):
-        b = data[k]
+    for k in range(forms.offsets[label], forms.offsets[label + 1]):
+        b = forms.data[k]
         if b == 48:
             while not 48 <= buf[i] <= 57:
                 i += 1
@@ -151,32 +139,36 @@ def _copy_form(
     return j
 
 
+class _Manner(NamedTuple):
+    """How words are written besides the forms of a path; of n words."""
+
+    shapes: U8Array  # [n]: the shape of words in their most frequent form, or without a form; AS_FORM for the form
+    copies: Copies  # of words in the shape MIXED, and PROTECTED tokens; or empty
+    first: BoolArray  # [n]: whether the word is the first of a sentence, and gets a capital
+    dotted: BoolArray  # [n]: whether the word follows the rules of Turkish, unless it is a Roman numeral; or empty
+    pretokenized: bool
+    spelling: Spelling
+    own: Spelling  # of dotted words
+
+
 @kernel
 def _find_changing(
-    buf: U8Array,
-    words: Words,
-    path: LabelPath,
-    shapes: U8Array,
-    small_forms: U8Array,
-    stays_small: bool,
-    first: BoolArray,
-    changing: I64Array,
+    buf: U8Array, words: Words, path: LabelPath, manner: _Manner, small_forms: U8Array, changing: I64Array
 ) -> i64:
     """Fill `changing` with the indices of the words that may change, in order. Return their number.
 
-    Marks stay the same, and with `stays_small` so does a lowercase word whose form or shape is lowercase, unless it is
-    `first`, as in `_write`. The loop has no unpredictable branches.
+    Marks stay the same, and so does a lowercase word whose form or shape is lowercase, unless it gets a capital, or
+    other things than case are restored. The loop has no unpredictable branches.
     """
+    shapes, stays_small = manner.shapes, not manner.spelling.respells
     n = 0
     for i in range(path.labels.size):
         token_type, label = words.token_types[i], path.labels[i]
         stays = (small_forms[label >> 3] >> (label & 7)) & 1 != 0
-        if shapes.size > 0:
-            is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
-            stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
+        is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
+        stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
         stays &= uni.is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
-        if first.size > 0:
-            stays &= not first[i]
+        stays &= not manner.first[i]
         changing[n] = i
         n += (not stays) & (token_type != MARKS) & (token_type != NEWLINE)
     return n
@@ -227,55 +219,15 @@ def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: uni.Low
     return j + end - start
 
 
-@outlined
-@inner
-def _put_lowered(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    data: U8Array,
-    form: i64,
-    form_end: i64,
-    pretokenized: bool,
-    out: U8Array,
-    j: i64,
-    scratch: U8Array,
-    spelling: Spelling,
-) -> i64:
-    """Write a surface form, for the token buf[start:end], in lowercase. Return the offset after it. `scratch` as for
-    `spell`."""
-    if pretokenized:
-        after = _copy(data, form, form_end, out, j)
-    else:
-        after = _copy_form(buf, start, end, data, form, form_end, out, j)
-    size = uni.lower_into(out, j, after, j, after, scratch, 0, spelling.info, spelling.lowering)
-    return _copy(scratch, 0, size, out, j)
-
-
 @kernel
 def _write(
-    buf: U8Array,
-    words: Words,
-    changing: I64Array,
-    path: LabelPath,
-    shapes: U8Array,
-    copies: Copies,
-    data: U8Array,
-    offsets: I64Array,
-    pretokenized: bool,
-    first: BoolArray,
-    dotted: BoolArray,
-    spelling: Spelling,
-    own: Spelling,
-    scratch: U8Array,
+    buf: U8Array, words: Words, changing: I64Array, path: LabelPath, manner: _Manner, forms: Strings, scratch: U8Array,
     out: U8Array,
-) -> i64:
-    """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
-    `write`, or empty. first: bool[n], whether each word is the first of a sentence and gets a capital; or empty.
-    dotted: as in `write`, or empty. own: the spelling of these words. scratch: working memory for a word in two cases.
-    """
-    token_types = words.token_types
-    info, lowering, size = spelling.info, spelling.lowering, buf.size
+) -> i64:  # fmt: skip
+    """Write the text to `out`. Return its size. changing: indices of the words that may change. forms: by label.
+    scratch: working memory for a word in two cases."""
+    shapes, copies, first, dotted, pretokenized, spelling, own = manner
+    token_types, lowering, info, (data, offsets) = words.token_types, spelling.lowering, spelling.lowering.info, forms
     n_copied = 0  # buf[:n_copied] has been written
     j = 0  # the size of the output so far
     has_copies = copies.starts.size > 0
@@ -297,9 +249,9 @@ def _write(
         if may_be_camel and is_camel_case(buf, start, end, info):
             continue
         form, form_end = offsets[label], offsets[label + 1]
-        is_first = first.size > 0 and first[i]
+        is_first = first[i]
         is_dotted = dotted.size > 0 and dotted[i] and not is_roman(buf, start, end)
-        is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
+        is_spelled = shapes[i] != AS_FORM and label == words.first_labels[i]
         j, n_copied, after = _copy(buf, n_copied, start, out, j), end, -1
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
@@ -316,101 +268,95 @@ def _write(
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
                 if spelling.respells and label != 0:
-                    j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, scratch, spelling)
+                    j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
+                    j = _copy(scratch, 0, uni.lower_into(out, word, j, word, j, scratch, 0, lowering), out, word)
                 else:
-                    j = uni.lower_into(buf, start, end, 0, size, out, j, info, own.lowering if is_dotted else lowering)
+                    j = uni.lower_into(buf, start, end, 0, buf.size, out, j, own.lowering if is_dotted else lowering)
                 j = spell(out, word, j, shapes[i], scratch, own if is_dotted else spelling)
                 j = _compose_dotted(out, word, j)
-            if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
-                j = uni.lower_into(buf, start, end, 0, size, out, word, info, lowering)
+            if uni.contains(out, word, j, uni.CAPITAL_SIGMA) and uni.is_joined(buf, start, end, info):
+                j = uni.lower_into(buf, start, end, 0, buf.size, out, word, lowering)
         elif label == 0:
-            j = uni.lower_into(buf, start, end, 0, size, out, j, info, lowering)
-        elif pretokenized:
-            j = _copy(data, form, form_end, out, j)
+            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, lowering)
         else:
-            j = _copy_form(buf, start, end, data, form, form_end, out, j)
+            j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
         if is_first:
             while pretokenized and word < j and opens(uni.decode(out, word, j)[0]):
                 word = uni.decode(out, word, j)[1]
             if word < j and info[uni.decode(out, word, j)[0]] & uni.CLASS == uni.LETTER:
                 # The lowercase of a capital sigma after a cased symbol (Ⓐ) could be another one.
-                may_change = uni.decode(out, word, j)[0] == uni.SMALL_SIGMA and is_joined(
-                    buf, start + word - written, end, size, info
+                may_change = uni.decode(out, word, j)[0] == uni.SMALL_SIGMA and uni.is_joined(
+                    buf, start + word - written, end, info
                 )
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
-        if is_dotted or _has_dotted(buf, start, end):
+        if is_dotted or uni.contains(buf, start, end, uni.DOTTED_CAPITAL_I):
             j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted)
-    return _copy(buf, n_copied, size, out, j)
+    return _copy(buf, n_copied, buf.size, out, j)
 
 
 def write(
-    buf: npt.NDArray[np.uint8],
+    buf: U8Array,
     words: Words,
     path: LabelPath,
+    costs: CasingCosts,
     symbols: Symbols,
     pretokenized: bool,
     sentence_case: bool,
-    shapes: npt.NDArray[np.uint8] | None = None,
-    copies: Copies | None = None,
-    keeps_capital: npt.NDArray[np.uint8] | None = None,
-    dotted: npt.NDArray[np.bool_] | None = None,
-    languages: npt.NDArray[np.uint8] | None = None,
-    may_change: npt.NDArray[np.bool_] | None = None,
+    may_change: BoolArray | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
-    A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
-    in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
-    first word of each sentence is capitalized, also after a prefix (text/sentences.py). keeps_capital: as in
-    `CasingCosts`. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
-    `CasingCosts`. may_change: bool[n], the words that may change at all; None: all.
+    A word in its most frequent form, or without a form, is written in costs.shapes[i] unless that is
+    `shapes.AS_FORM`. Words in the shape MIXED, and PROTECTED tokens, are copied from `costs.copies` where it has them.
+    With `sentence_case`, the first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words
+    with costs.dotted[i] follow the rules of Turkish, except Roman numerals. may_change: bool[n], the words that may
+    change at all; None: all.
     """
+    shapes, copies, keeps = costs.shapes, costs.copies or _NO_COPIES, costs.keeps_capital
+    dotted = np.empty(0, np.bool_) if costs.dotted is None else costs.dotted
+    if shapes is None:
+        shapes = np.full(len(words.starts), AS_FORM, np.uint8)
     spelling = own = spelling_of(symbols.language)
-    if dotted is not None:
+    if dotted.size:
         names = symbols.language.name.partition("/")[0].split("+")
         own = spelling_of(rules_of(names[symbols.language.dotted[0]]))
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
-        size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
-        size += int((copies.ends - copies.starts).sum()) if copies else 0
+        size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum() + (copies.ends - copies.starts).sum())
     # For a lowercase word, that word in a shape, and the lowercase of this.
     scratch = sparse((uni.GROWTH + uni.GROWTH**2 + uni.GROWTH**3) * size + 8, np.uint8)
     out = np.empty(uni.GROWTH * size + 8, np.uint8)
-    shapes = _NO_SHAPES if shapes is None else shapes
-    first = _NONE if keeps_capital is None else keeps_capital == KEEPS
-    may_be_first = sentence_case if keeps_capital is None else sentence_case | (keeps_capital == KEEPS_FIRST)
+    first = np.zeros(len(words.starts), np.bool_) if keeps is None else keeps == KEEPS
+    may_be_first = sentence_case if keeps is None else sentence_case | (keeps == KEEPS_FIRST)
     if np.any(may_be_first):
-        of_sentences = may_be_first & first_words(buf, words, path.begins, pretokenized, symbols.language, languages)
-        first = of_sentences | first if first.size else of_sentences
+        of_sentences = first_words(buf, words.tokens, path.begins, pretokenized, symbols.language, costs.languages)
+        first |= of_sentences & may_be_first
+    manner = _Manner(shapes, copies, first, dotted, pretokenized, spelling, own)
     changing = np.empty(len(path.labels), np.int64)
-    n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
-    changing = changing[:n_changing]
+    changing = changing[: _find_changing(buf, words, path, manner, symbols.small_forms, changing)]
     if may_change is not None:
         changing = changing[may_change[changing]]
-    size = _write(
-        buf, words, changing, path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
-        pretokenized, first, _NONE if dotted is None else dotted, spelling, own, scratch, out,
-    )  # fmt: skip
+    size = _write(buf, words, changing, path, manner, symbols.strings, scratch, out)
     return out[:size].data
 
 
 def starts_only(
-    buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
-) -> tuple[LabelPath, npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+    buf: U8Array, words: Words, path: LabelPath, costs: CasingCosts, symbols: Symbols, pretokenized: bool
+) -> tuple[LabelPath, CasingCosts, BoolArray]:
     """Return how to `write` for the option `only="starts"`: only the first words of sentences, if they are in lower
     case, and the word I (I'm, I'll), where it is on the path.
 
-    The path, and for each of the n words its shape, KEEPS if it gets a capital, and whether it may change at all.
+    The path, the costs with the shapes and capitals, and for each of the n words whether it may change at all.
     """
     shapes = np.full(len(words.starts), AS_FORM, np.uint8) if costs.shapes is None else costs.shapes
     is_form = (shapes == AS_FORM) | (path.labels != words.first_labels)
     is_small = written_shapes(buf, words, pretokenized) & SHAPE == Shape.LOWER
-    first = is_small & first_words(buf, words, path.begins, pretokenized, symbols.language, costs.languages)
+    first = is_small & first_words(buf, words.tokens, path.begins, pretokenized, symbols.language, costs.languages)
     begin, end = symbols.offsets[path.labels], symbols.offsets[path.labels + 1]
     second = symbols.data[np.minimum(begin + 1, symbols.data.size - 1)]
     is_i = is_form & (symbols.data[begin] == _I) & ((end - begin == 1) | (second == _APOSTROPHE))
-    labels = np.where(first, words.first_labels, path.labels)
-    shapes = np.where(first, np.uint8(Shape.LOWER), shapes)
-    return path._replace(labels=labels), shapes, first * np.uint8(KEEPS), first | (is_i & is_small)
+    path = path._replace(labels=np.where(first, words.first_labels, path.labels))
+    costs = costs._replace(shapes=np.where(first, np.uint8(Shape.LOWER), shapes), keeps_capital=first * np.uint8(KEEPS))
+    return path, costs, first | (is_i & is_small)

@@ -12,16 +12,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing import word_index as ix
 from capfst.casing.glued import is_glued, is_unspaced, separate, spread
-from capfst.casing.shapes import has_sigma
 from capfst.casing.types import Words
 from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
-from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u32, u64
+from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8, u32, u64
 from capfst.text import tokenizer as tok
 from capfst.text import unicode as uni
 from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
@@ -33,53 +31,21 @@ _V = ord("v")
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
 
 
-@inner
-def _without_digits(part: u64) -> u64:
-    """Return eight bytes of ASCII with each digit replaced by 0."""
-    return part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))
-
-
-@outlined
-@inner
-def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> bool:
-    """Return whether only IS_IGNORABLE characters are between buf[start:end] and a cased letter: the lowercase of a
-    capital sigma in the token could then depend on text outside it."""
-    i = start
-    while i > 0:
-        i -= 1
-        while i > 0 and buf[i] & 0xC0 == 0x80:
-            i -= 1
-        flags = info[uni.decode(buf, i, size)[0]]
-        if not flags & uni.IS_IGNORABLE:
-            if flags & uni.IS_CASED:
-                return True
-            break
-    i = end
-    while i < size:
-        code, i = uni.decode(buf, i, size)
-        flags = info[code]
-        if not flags & uni.IS_IGNORABLE:
-            return flags & uni.IS_CASED != 0
-    return False
-
-
 class LowerCase(NamedTuple):
     """How tokens are written in lowercase as the LM has them, and memory for one: GROWTH times as many bytes, and 8."""
 
     pretokenized: bool
-    info: U8Array
     lowering: uni.Lowering
     lowered: U8Array  # the token in lowercase
     word: U8Array  # the same in the LM's spelling
 
 
 @outlined
-@inner
 def canonical_lowercase(buf: U8Array, start: i64, end: i64, token_type: u8, lower: LowerCase) -> i64:
     """Write the token buf[start:end] to lower.word in lowercase as the LM has it. Return its length."""
     if token_type != tok.WORD and token_type != tok.COMPOUND:
         return tok.canonical(buf, start, end, token_type, lower.word)
-    length = uni.lower_into(buf, start, end, 0, buf.size, lower.lowered, 0, lower.info, lower.lowering)
+    length = uni.lower_into(buf, start, end, 0, buf.size, lower.lowered, 0, lower.lowering)
     if not lower.pretokenized:
         return tok.canonical(lower.lowered, 0, length, token_type, lower.word)
     copy_bytes(lower.lowered, 0, length, lower.word, 0)
@@ -95,7 +61,8 @@ def _normalize(
     is_word = token_type == tok.WORD or token_type == tok.COMPOUND
     if is_word and uni.put_plain(buf, start, end, parts, begin, lower.lowering):
         for i in range(0, 0 if lower.pretokenized else end - start, ix.EIGHT):
-            parts[begin + (i >> 3)] = _without_digits(parts[begin + (i >> 3)])
+            part = parts[begin + (i >> 3)]
+            parts[begin + (i >> 3)] = part & ~((uni.within(part, 48, 57) >> u64(7)) * u64(15))  # digits become 0
         return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, lower)
     for i in range(0, length, ix.EIGHT):
@@ -105,24 +72,16 @@ def _normalize(
 
 @kernel
 def _match(
-    buf: U8Array,
-    lower: LowerCase,
-    tokens: tok.Tokens,
-    keys: U64Array,
-    forms: Strings,
-    index: ix.Index,
-    automaton: Automaton,
-    scratch: ix.Scratch,
-    words: Words,
-    candidates: I64Array,
-) -> tuple[i64, i64]:
+    buf: U8Array, lower: LowerCase, tokens: tok.Tokens, keys: U64Array, forms: Strings, index: ix.Index,
+    automaton: Automaton, scratch: ix.Scratch, words: Words, candidates: I64Array,
+) -> tuple[i64, i64]:  # fmt: skip
     """Fill `words` from the tokens with these keys, and `candidates` with the indices of those that may be glued
     (glued.py). Return their numbers. forms: by label.
 
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
     starts, ends, token_types = tokens
-    pretokenized, info, (data, offsets) = lower.pretokenized, lower.info, forms
+    pretokenized, info, (data, offsets) = lower.pretokenized, lower.lowering.info, forms
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
     n_words, n_glued = 0, 0
     covered = 0  # the end of the last compound
@@ -158,8 +117,8 @@ def _match(
                 k = ix.find_slot(token.slot, token.key, parts, token.begin, length, index)
                 label, n_forms = ix.first_label(k, length, index), slots[k].n_forms_length >> u32(4)
                 # Exclude forms that would change the lowercase of the whole line.
-                may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
-                if may_change and is_joined(buf, start, end, buf.size, info):
+                may_change = not token.is_plain and uni.is_joined(buf, start, end, info)
+                if may_change and uni.contains(data, offsets[label], offsets[label + n_forms], uni.CAPITAL_SIGMA):
                     label, n_forms = u32(0), u32(0)
                 is_word, kind = token_type == tok.WORD or token_type == tok.COMPOUND, i64(NOTHING)
                 if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):
@@ -195,10 +154,10 @@ class Transducer:
     def __init__(
         self,
         symbols: Symbols,
-        starts: npt.NDArray[np.int32],
+        starts: I32Array,
         pretokenized: bool,
-        costs: npt.NDArray[np.float32] | None = None,
-        glue: Callable[[], npt.NDArray[np.uint8]] | None = None,
+        costs: F32Array | None = None,
+        glue: Callable[[], U8Array] | None = None,
     ) -> None:
         self.symbols = symbols
         self._glue = glue
@@ -207,7 +166,7 @@ class Transducer:
         self._of_thread = threading.local()
 
     @cached
-    def _bits(self) -> npt.NDArray[np.uint8]:
+    def _bits(self) -> U8Array:
         """What each word may be among glued ones."""
         assert self._glue is not None
         return self._glue()
@@ -217,7 +176,7 @@ class Transducer:
         """The lowering of the model's language, followed by the removal of diacritics."""
         return stripping(self.symbols.language.name.partition("/")[0])
 
-    def words(self, buf: npt.NDArray[np.uint8]) -> Words:
+    def words(self, buf: U8Array) -> Words:
         """Return the words of valid UTF-8, any number of lines."""
         words, candidates = self._match(buf)
         if not candidates.size or self._glue is None:
@@ -225,7 +184,7 @@ class Transducer:
         parts = self._match(np.frombuffer(spread(buf, words, candidates), np.uint8))[0]
         return separate(words, candidates, parts, self._bits)
 
-    def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, npt.NDArray[np.int64]]:
+    def _match(self, buf: U8Array) -> tuple[Words, I64Array]:
         """Return the words, and the indices of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
@@ -233,7 +192,7 @@ class Transducer:
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
         candidates = np.empty(keys.size, np.int64)
-        lower = LowerCase(self.pretokenized, uni.INFO, language.lowering, scratch.lowered, scratch.word)
+        lower = LowerCase(self.pretokenized, language.lowering, scratch.lowered, scratch.word)
         n, n_glued = _match(
             buf, lower, tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch, words, candidates
         )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels.types import Array, BoolArray, F32Array, I64Array, Record, U8Array, U32Array
+from capfst.text.tokenizer import Tokens
 
 
 class Words(NamedTuple):
@@ -30,6 +31,10 @@ class Words(NamedTuple):
     def begins(self) -> BoolArray:
         """[n]: whether a sentence probably begins with the word, inside its line."""
         return self.may_begin & (self.begin_odds > 0)
+
+    @property
+    def tokens(self) -> Tokens:
+        return Tokens(*self[:3])
 
 
 ArcCosts = npt.NDArray[np.float32]
@@ -71,20 +76,20 @@ class CasingCosts(NamedTuple):
     None without either."""
 
     arc_costs: ArcCosts | None = None
-    shapes: npt.NDArray[np.uint8] | None = None
+    shapes: U8Array | None = None
     """[n]: the shape to write for words in their most frequent form, or OOV words; `shapes.AS_FORM` for the form
     itself."""
-    options: npt.NDArray[np.float32] | None = None
+    options: F32Array | None = None
     """[n, N_SHAPES + 1]: −ln, the cost per shape of words in their most frequent form, or OOV words; the last column is
     the cost of the most frequent form itself. +inf excludes a shape. The least of a row is the arc cost of the form."""
     copies: Copies | None = None
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
-    keeps_capital: npt.NDArray[np.uint8] | None = None
+    keeps_capital: U8Array | None = None
     """[n]: KEEPS if the word keeps the capital with which it is written where a sentence may begin, KEEPS_FIRST if it
     does so only where the path begins a sentence, else 0."""
-    dotted: npt.NDArray[np.bool_] | None = None
+    dotted: BoolArray | None = None
     """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
-    languages: npt.NDArray[np.uint8] | None = None
+    languages: U8Array | None = None
     """[n]: the number of the language of each word, in a model of several."""
 
 

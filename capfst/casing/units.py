@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.types import LISTED, Found, ListedArray, Words
@@ -26,7 +25,7 @@ from capfst.text.facts import rows
 from capfst.text.language import NAME, Language
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
-from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
+from capfst.text.unicode import GROWTH, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
 _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
@@ -76,13 +75,11 @@ def _is_left(buf: U8Array, start: i64, end: i64, table: Table, k: i64, policy: i
 
 
 @inner
-def _row(
-    buf: U8Array, start: i64, end: i64, language: u64, table: Table, info: U8Array, lowering: Lowering, lowered: U8Array
-) -> i64:
+def _row(buf: U8Array, start: i64, end: i64, language: u64, table: Table, lowering: Lowering, lowered: U8Array) -> i64:
     """Return the row of the symbol buf[start:end] in these languages, or −1."""
     if end - start > _LONGEST:
         return -1
-    length = lower_into(buf, start, end, start, end, lowered, 0, info, lowering)
+    length = lower_into(buf, start, end, start, end, lowered, 0, lowering)
     key = i64(eight_of(lowered, 0, length)) if length <= _LONGEST else 0
     k = lower_bound(table.keys, 0, table.keys.size, key)
     while k < table.keys.size and table.keys[k] == key:
@@ -92,28 +89,11 @@ def _row(
     return -1
 
 
-@inner
-def _follows_number(buf: U8Array, words: Words, i: i64) -> bool:
-    """Return whether a number follows word i and its period."""
-    after = i + 1 if buf[words.ends[i] - 1] == _PERIOD else i + 2
-    return after < words.starts.size and is_digit(buf[words.starts[after]])
-
-
 @kernel
 def _find(
-    buf: U8Array,
-    words: Words,
-    languages: U8Array,
-    every: u64,
-    units: Table,
-    abbreviations: Table,
-    policy: i64,
-    info: U8Array,
-    lowering: Lowering,
-    lowered: U8Array,
-    text: U8Array,
-    listed: ListedArray,
-) -> tuple[i64, i64]:
+    buf: U8Array, words: Words, languages: U8Array, every: u64, units: Table, abbreviations: Table, policy: i64,
+    lowering: Lowering, lowered: U8Array, text: U8Array, listed: ListedArray,
+) -> tuple[i64, i64]:  # fmt: skip
     """Write the words that are or end with a unit, or are an abbreviation, to `text`, and list them. Return how many
     they are, and the size of the text. languages: of each word, or empty. every: the bits of all languages. policy: the
     use of the written case. lowered: working memory."""
@@ -135,13 +115,14 @@ def _find(
             continue
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
         if is_number or number == i - 1 or (number == i - 2 and _is_hyphen(buf, words, i - 1)):
-            k = _row(buf, unit, last, language, table, info, lowering, lowered)
+            k = _row(buf, unit, last, language, table, lowering, lowered)
         if k < 0 and is_short and not is_number:
             last, table = end - i64(has_period), abbreviations
-            k = _row(buf, unit, last, language, table, info, lowering, lowered)
-        if k < 0 or _is_left(buf, unit, last, table, k, policy, info):
+            k = _row(buf, unit, last, language, table, lowering, lowered)
+        if k < 0 or _is_left(buf, unit, last, table, k, policy, lowering.info):
             continue
-        if table.precede[k] and not _follows_number(buf, words, i):
+        after = i + 1 if has_period else i + 2  # the word after the period
+        if table.precede[k] and not (after < words.starts.size and is_digit(buf[words.starts[after]])):
             continue
         listed[n].word, listed[n].start = i, size
         symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]
@@ -150,7 +131,7 @@ def _find(
         size += unit - start + symbol_end - symbol
         copy_bytes(buf, last, end - last, text, size)
         size += end - last
-        listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, info)
+        listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, lowering.info)
         n += 1
     return n, size
 
@@ -190,15 +171,13 @@ class Units:
         ]
         self.units, self.abbreviations = _table(units), _table(abbreviations)
 
-    def find(
-        self, buf: npt.NDArray[np.uint8], words: Words, languages: npt.NDArray[np.uint8] | None, input_case: str
-    ) -> Found | None:
+    def find(self, buf: U8Array, words: Words, languages: U8Array | None, input_case: str) -> Found | None:
         """Return the units and abbreviations in a text, as entries without a weight; None if there are none. languages:
         as of `CasingCosts`."""
         n = len(words.starts)
         listed, text = sparse(n, LISTED), sparse(2 * buf.size + _LONGEST, np.uint8)
         n_units, size = _find(
             buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.units, self.abbreviations,
-            _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
+            _POLICIES[input_case], self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, listed,
         )  # fmt: skip
         return Found(text[:size], listed[:n_units], listed[:0]) if n_units else None

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing import entry_index as ei
 from capfst.casing.shapes import Shape, shapes_of
@@ -21,6 +20,7 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import LISTED, Found, Words
 from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
+from capfst.kernels.types import I64Array, U8Array, U64Array
 from capfst.options import LISTS, MAX_WEIGHT, UserEntry
 from capfst.system.sparse import sparse
 from capfst.text.facts import folder
@@ -67,7 +67,8 @@ class UserWords:
         self.transducer = transducer
         self.lowering = transducer.symbols.language.lowering
         self.index = self._indexed(list(_variants(_entries(words))))
-        self.has_weights = bool((self.index.entries["weight"] < ei.FIXED).any())
+        weights = self.index.entries["weight"][:-1]
+        self.has_fixed, self.has_weights = (weights == ei.FIXED).any(), (weights < ei.FIXED).any()
 
     def _indexed(self, given: list[_Entry]) -> ei.EntryIndex:
         data = "".join(f"{entry.text}\n" for entry in given).encode()
@@ -105,17 +106,21 @@ class UserWords:
 
         return hashlib.sha256(bytes(self.index.casings) + bytes(self.index.entries)).hexdigest()
 
-    def find(self, buf: npt.NDArray[np.uint8], words: Words) -> Found | None:
-        """Return the entries in a text, whose words may be changed (`_list_all`); None if there are none."""
+    def find(self, buf: U8Array, words: Words) -> Found | None:
+        """Return the entries in a text, whose words may be changed (`entry_index.find`); None if there are none."""
         n, most = len(words.starts), MOST_CASINGS if self.has_weights else 1
         text = sparse(most * GROWTH * GROWTH * buf.size, np.uint8)
         fixed, weighted = sparse(n, LISTED), sparse(most * n, LISTED)
         rules = ei.Rules.of(self.lowering, self.index.longest)
-        n_fixed, n_weighted, size = ei.find(buf, words, self.index, rules, fixed, weighted, text)
+        n_fixed = n_weighted = size = 0
+        if self.has_fixed:
+            n_fixed, size = ei.find(buf, words, self.index, rules, True, fixed, text, size)
+        if self.has_weights:
+            n_weighted, size = ei.find(buf, words, self.index, rules, False, weighted, text, size)
         return Found(text[:size], fixed[:n_fixed], weighted[:n_weighted]) if n_fixed + n_weighted else None
 
 
-def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.uint64]]:
+def _runs(buf: U8Array, words: Words, lowering: Lowering) -> tuple[Strings, U64Array]:
     """Return the runs of the lines of a text, and uint64[words], the keys of the runs up to each word."""
     n = len(words.starts)
     text, keys = np.empty(GROWTH * buf.size + n + 8, np.uint8), np.empty(n, np.uint64)
@@ -124,7 +129,7 @@ def _runs(buf: npt.NDArray[np.uint8], words: Words, lowering: Lowering) -> tuple
     return Strings(text[: offsets[-1]].copy(), offsets), keys
 
 
-def _chain(firsts: npt.NDArray[np.int64], casings: Strings, entries: ei.EntryArray, given: list[_Entry]) -> None:
+def _chain(firsts: I64Array, casings: Strings, entries: ei.EntryArray, given: list[_Entry]) -> None:
     """Link the entries with the same words in other casings. firsts: of each entry, the first one of these.
 
     An entry that is repeated in the same casing counts once, with the greatest of its weights.

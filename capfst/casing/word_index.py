@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel, prefetch
-from capfst.kernels.types import Array, I32Array, I64Array, Record, U8Array, U64Array, i64, u32, u64
+from capfst.kernels.types import Array, F32Array, I32Array, I64Array, Record, U8Array, U64Array, i64, u32, u64
 from capfst.system.hashing import PRIME
 from capfst.system.sparse import sparse
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, Lowering, eight_of, put_lowered
+from capfst.text.unicode import GROWTH, Lowering, eight_of, put_lowered
 
 EIGHT = 8  # the longest words, in bytes, that are their own keys
 BLOCK = 32  # tokens whose slots are prefetched together
@@ -121,7 +121,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def _build(
-    forms: Strings, starts: I32Array, order: I64Array, info: U8Array, lowering: Lowering, index: Index, scratch: Scratch
+    forms: Strings, starts: I32Array, order: I64Array, lowering: Lowering, index: Index, scratch: Scratch
 ) -> None:
     """Fill an index with the words, in this order. forms: by label."""
     slots, parts, (data, offsets) = index.slots, index.parts, forms
@@ -131,7 +131,7 @@ def _build(
         for k in range(block, block_end):
             token, label = scratch.tokens[k - block], starts[order[k]]
             start, end = offsets[label], offsets[label + 1]
-            size = put_lowered(data, start, end, parts, used + 1, scratch.word, info, lowering)
+            size = put_lowered(data, start, end, parts, used + 1, scratch.word, lowering)
             token.begin, token.length, token.key = used + 1, size, key_of(parts, used + 1, size)
             token.slot = first_slot(token.key, size, slots)
             prefetch(slots, token.slot)
@@ -146,7 +146,7 @@ def _build(
             slot.n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(token.length, 9)
 
 
-def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDArray[np.float32] | None = None) -> Index:
+def build_index(symbols: Symbols, starts: I32Array, costs: F32Array | None = None) -> Index:
     """Build the index of T. starts: the first label of each lowercase word, and V + 1 (`symbols.check`). costs: −ln P
     of the labels 1..V; frequent words are inserted first, so that most are in the slot where their search begins."""
     is_rare = np.zeros(len(starts) - 1, np.bool_) if costs is None else costs[starts[:-1] - 1] > _FREQUENT
@@ -156,7 +156,7 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDAr
     )
     scratch = Scratch.of(0, int(np.diff(symbols.offsets).max()))
     order = np.argsort(is_rare, kind="stable")
-    _build(symbols.strings, starts, order, INFO, symbols.language.lowering, index, scratch)
+    _build(symbols.strings, starts, order, symbols.language.lowering, index, scratch)
     return index
 
 

@@ -7,16 +7,14 @@ or the words that stay as they are because they have a capital (`kept`).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import count_ones, get_eight, inner, kernel
+from capfst.kernels import count_ones, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
-from capfst.text.sentences import is_apostrophe
+from capfst.text.sentences import first_words, is_apostrophe
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE
 from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
@@ -33,7 +31,6 @@ _NEWLINE, _ZERO, _NINE = ord("\n"), ord("0"), ord("9")
 _FEMININE, _MASCULINE = 0xAA, 0xBA  # 1ª n.º
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
-_AT_ONCE = 64  # bytes
 _SMALL_N, _SMALL_S = ord("n"), ord("s")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
@@ -48,25 +45,19 @@ def _is_capital(flags: u8) -> bool:
 
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
-    for begin in range(0, buf.size, _AT_ONCE):
-        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
-        for i in range(begin, end - 7, 8):
-            part = get_eight(buf, i)
-            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
-        for i in range(begin + (end - begin) // 8 * 8, end):
-            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
-        i = begin
-        while odd & _HIGH != u64(0) and i < end:
-            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
-                i += 1
-            else:
-                code, i = decode(buf, i, buf.size)
-                if _is_capital(info[code]):
-                    return True
+    i = 0
+    while i < buf.size:
+        part = eight_of(buf, i, buf.size)
+        if (within(part, _CAPITAL_A, _CAPITAL_Z) | part) & _HIGH == u64(0):
+            i += 8
+        else:
+            code, i = decode(buf, i, buf.size)
+            if _is_capital(info[code]):
+                return True
     return False
 
 
-def has_capital(buf: npt.NDArray[np.uint8]) -> bool:
+def has_capital(buf: U8Array) -> bool:
     """Return whether a text has a capital letter."""
     return _has_capital(buf, INFO)
 
@@ -112,14 +103,14 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
         shapes[i] = shape | MAY_BEGIN if first[i] else shape
 
 
-def written_shapes(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.uint8]:
+def written_shapes(buf: U8Array, words: Words, pretokenized: bool) -> U8Array:
     """Return uint8[n]: the written Shape of each word, with HAS_SMALL and MAY_BEGIN; CASELESS for other tokens."""
     shapes = np.empty(len(words.starts), np.uint8)
-    _read(buf, words, first_words(buf, words, words.may_begin, pretokenized), INFO, shapes)
+    _read(buf, words, first_words(buf, words.tokens, words.may_begin, pretokenized), INFO, shapes)
     return shapes
 
 
-def shapes_before(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, n_given: int) -> npt.NDArray[np.uint8]:
+def shapes_before(buf: U8Array, words: Words, pretokenized: bool, n_given: int) -> U8Array:
     """Return uint8[n]: the written Shape of the first n_given words, AS_FORM for the others, and for those whose
     capital may come from their position."""
     written = written_shapes(buf, words, pretokenized)[:n_given]
@@ -179,9 +170,7 @@ def _ignore_slips(buf: U8Array, words: Words, forms: Strings, info: U8Array, sha
             shapes[i] += Shape.CASELESS - Shape.MIXED
 
 
-def written_evidence(
-    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, pretokenized: bool
-) -> npt.NDArray[np.uint8]:
+def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
     """Return `written_shapes`, with CASELESS for slips (THe) of words that the model knows, which are no evidence."""
     shapes = written_shapes(buf, words, pretokenized)
     _ignore_slips(buf, words, symbols.strings, INFO, shapes)
@@ -201,27 +190,22 @@ def letters_of(shapes: U8Array, begin: i64, end: i64) -> tuple[bool, bool]:
     return mixed or upper or seen >> Shape.CAPITALIZED.value & 1 != 0, small != 0 or (mixed and not upper)
 
 
-@inner
-def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
-    """Return whether the capitals of a line's words begin … end − 1 are kept: it has small letters, and is not in Title
-    Case, in which all words have a capital."""
-    n_capitals, n_lower = 0, 0
-    for i in range(begin, end):
-        shape = shapes[i] & SHAPE
-        n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
-        n_lower += shapes[i] & (SHAPE | HAS_SMALL) == Shape.LOWER | HAS_SMALL
-    return letters_of(shapes, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
-
-
 @kernel
 def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: U8Array) -> i64:
-    """List the words with a capital that stay as they are; return their number. keeps_capital: initially 0."""
+    """List the words with a capital that stay as they are; return their number. keeps_capital: initially 0.
+
+    The capitals of a line are kept if it has small letters, and is not in Title Case, in which all words have a
+    capital.
+    """
     n, begin = 0, 0
     while begin < words.starts.size:
-        end = begin
+        end, n_capitals, n_lower = begin, 0, 0
         while end < words.starts.size and words.token_types[end] != NEWLINE:
+            shape = written[end] & SHAPE
+            n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+            n_lower += written[end] & (SHAPE | HAS_SMALL) == Shape.LOWER | HAS_SMALL
             end += 1
-        keeps = _keeps(begin, end, written)
+        keeps = letters_of(written, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
         for i in range(begin, end if keeps else begin):
             shape = written[i] & SHAPE
             if shape == Shape.CAPITALIZED and written[i] & MAY_BEGIN != 0:
@@ -233,7 +217,7 @@ def _keep(words: Words, written: U8Array, listed: ListedArray, keeps_capital: U8
     return n
 
 
-def kept(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> tuple[Found, npt.NDArray[np.uint8]]:
+def kept(buf: U8Array, words: Words, pretokenized: bool) -> tuple[Found, U8Array]:
     """Return the words with a capital, which stay as they are, except in lines in capitals and in Title Case; and
     uint8[n], KEEPS for the words whose capital may come from their position: they only keep it."""
     n = len(words.starts)
@@ -259,9 +243,7 @@ def _mark_title(buf: U8Array, words: Words, written: U8Array, recased: U8Array, 
         begin, line = end + 1, line + 1
 
 
-def has_become_title(
-    buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, recased: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int64]:
+def has_become_title(buf: U8Array, words: Words, pretokenized: bool, recased: U8Array) -> I64Array:
     """Return the numbers of the lines whose capitals were kept, but that may have come to be in Title Case."""
     lines = np.zeros(int(np.count_nonzero(words.token_types == NEWLINE)) + 1, np.bool_)
     _mark_title(buf, words, written_shapes(buf, words, pretokenized), recased, lines)
@@ -303,9 +285,7 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
     return n
 
 
-def has_lost_contrast(
-    buf: npt.NDArray[np.uint8], words: Words, recased: npt.NDArray[np.uint8], has_capital: bool
-) -> npt.NDArray[np.int64]:
+def has_lost_contrast(buf: U8Array, words: Words, recased: U8Array, has_capital: bool) -> I64Array:
     """Return the numbers of the lines that may have to be recased again, because their case may no longer be evidence.
 
     These are lines that have lowercase and capital letters before recasing, but not after it. They are also lines with

@@ -1,7 +1,5 @@
 """`capfst batch`: the case of whole corpora, file by file."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import fields
@@ -15,7 +13,7 @@ from capfst.cli import options as cli
 from capfst.cli.hints import beginning_of, note_foreign_language, note_lack_of_context
 from capfst.exceptions import CapfstError, OptionError, quantity
 from capfst.models import Named
-from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
+from capfst.options import CASING, RUNNING, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
 
@@ -35,7 +33,6 @@ from capfst.system.budget import keep_freed_memory
     "--on-error",
     type=click.Choice(["fail", "pass", "drop"]),
     default="fail",
-    show_default=True,
     help="Malformed records: fail the file, copy them unchanged, or drop them.",
 )
 @cli.option("--report", type=cli.FILE, help="JSON file for the counts and the outcome of each file.")
@@ -47,20 +44,10 @@ from capfst.system.budget import keep_freed_memory
     group=CASING,
     excludes=("source", "context"),
 )
-@cli.option(
-    "--source-field",
-    "source",
-    help="Field or column with the cased source of the text, which is a translation. It requires a model that learned"
-    " from translations (capfst train-bilingual).",
-    group=TRANSLATIONS,
-)
-@cli.option(
-    "--align-field",
-    "align",
-    help="Field or column with the word alignments: 0-0 1-2 …, source index first. Without it, only words that are the"
-    " same in both texts, such as names, are aligned.",
-    group=TRANSLATIONS,
-    requires="source",
+@cli.translation_options(
+    "Field or column with the cased source of the text, which is a translation",
+    "Field or column with the word alignments",
+    "-field",
 )
 @cli.option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
 @cli.option("--force", is_flag=True, help="Also recase the files that are already done.", group=RUNNING)
@@ -92,8 +79,7 @@ def batch(
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
     """
-    from capfst.batch.display import Display
-    from capfst.batch.report import FAILED
+    from capfst.batch.report import FAILED, Display
     from capfst.batch.run import run_batch
     from capfst.io.files import suffix_of
     from capfst.io.formats import SUFFIXES

@@ -1,7 +1,5 @@
 """The end of a command: errors and signals become exit statuses and a line on stderr."""
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import faulthandler

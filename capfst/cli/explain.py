@@ -1,7 +1,5 @@
 """`capfst explain`: why a line is cased as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -13,7 +11,7 @@ from capfst.cli import options as cli
 from capfst.cli.streams import note, read_text, show
 from capfst.exceptions import CorpusError
 from capfst.models import Named
-from capfst.options import TRANSLATIONS, RecaseOptions
+from capfst.options import RecaseOptions
 
 _LARGEST = 1 << 24  # bytes of text
 
@@ -29,25 +27,10 @@ _LARGEST = 1 << 24  # bytes of text
     excludes=("as_json",),
 )
 @cli.json_option
-@cli.option(
-    "--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list."
-)
-@cli.option(
-    "--line",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Line of the text to explain, with --document.",
-)
+@cli.option("--nbest", type=click.IntRange(1), default=3, help="Number of casings of the line to list.")
+@cli.option("--line", type=click.IntRange(1), default=1, help="Line of the text to explain, with --document.")
 @cli.options_of(RecaseOptions)
-@cli.option("--source", help="Cased source of TEXT, which is a translation.", group=TRANSLATIONS)
-@cli.option(
-    "--align",
-    help="Word alignment of TEXT: 0-0 1-2 …, source index first. Without it, only words that are the same in both lines"
-    " are aligned.",
-    group=TRANSLATIONS,
-    requires="source",
-)
+@cli.translation_options("Cased source of TEXT, which is a translation", "Word alignment of TEXT")
 def explain(
     text: str | None,
     lm: Named,

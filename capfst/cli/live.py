@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import delivered, valid
+from capfst.stream import spaces_and_words
 
 if TYPE_CHECKING:
     from capfst.io.encodings import Transcoding
@@ -25,7 +26,6 @@ _LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an ob
 
 _ended = re.compile(r"(?<=[\r\n])").split
 _word_ends = re.compile(r"\S\s").search
-_spaces_and_words = re.compile(r"(\S+)").split
 _FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("[^"\\]*(?:\\.[^"\\]*)*")')
 _object = json.JSONDecoder().raw_decode
 
@@ -52,7 +52,7 @@ def recase_stream(
             cased += [_cased(stream, line[:-1], is_revised, ends), line[-1]]
             is_revised = not ends
         if not is_revised and _word_ends(held, max(0, len(held) - len(text) - 1)):
-            parts = _spaces_and_words(held)
+            parts = spaces_and_words(held)
             n_whole = max(0, len(parts) - (1 if parts[-1] else 3))  # a word is whole if white space follows
             cased.append(stream.add("".join(parts[:n_whole])))
             held = "".join(parts[n_whole:])

@@ -1,7 +1,5 @@
 """`capfst info`, `models`, `tokenize`, `mix`, `import` and `export`: models, also for and from other LM toolkits."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

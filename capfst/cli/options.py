@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, fields
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from capfst import models
-from capfst.options import CALLS, FORMATS, RUNNING, TEXT, RecaseOptions, ServeOptions, TrainOptions, flag_of
+from capfst import options as op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,21 +45,15 @@ def weights(value: str) -> tuple[float, ...]:
         raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.") from None
 
 
-class Cutoffs(click.ParamType):
-    """A count for each order of n-grams, from 1: 0,0,1."""
-
-    name = "n,n,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
-        try:
-            numbers = tuple(map(int, str(value).split(",")))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.", param, context)
-        if numbers[0] != 0 or list(numbers) != sorted(numbers):
-            self.fail(f"{value} is not in ascending order from 0. Use numbers such as 0,0,1.", param, context)
-        if numbers[-1] >= 1 << 63:
-            self.fail(f"{value} is too large. Use numbers less than 2^63.", param, context)
-        return numbers
+def cutoffs(value: str) -> tuple[int, ...]:
+    """Read a count for each order of n-grams, from 1: 0,0,1."""
+    try:
+        numbers = tuple(map(int, value.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.") from None
+    if numbers[0] != 0 or list(numbers) != sorted(numbers) or numbers[-1] >= 1 << 63:
+        raise click.BadParameter(f"{value} is not in ascending order from 0. Use small numbers such as 0,0,1.")
+    return numbers
 
 
 class File(click.Path):
@@ -91,19 +86,13 @@ class Option(click.Option):
         limited: tuple[str, ...] = (), requires: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
-        self.group, self.call, self.excludes, self.limited, self.requires = group, call, excludes, limited, requires
-
-    @property
-    def flag(self) -> str:
-        return [*self.opts, *self.secondary_opts][-1]
+        self.show_default = kwargs.get("default") is not None and not isinstance(kwargs["default"], bool)
+        self.group, self.excludes, self.limited, self.requires = group, excludes, limited, requires
+        self.calls, self.flag = {self.name, call}, [*self.opts, *self.secondary_opts][-1]
 
     def shown(self, context: click.Context) -> str:
         """Return it as it was given, with its value if that matters."""
         return f"{self.flag} {context.params[self.name or '']}" if self.limited else self.flag
-
-    def is_named(self, names: tuple[str | None, ...]) -> bool:
-        """Return whether it is one of these calls or options."""
-        return self.name in names or self.call in names
 
     def is_given(self, context: click.Context) -> bool:
         """Return whether the command line has it, with a value for which its limits hold."""
@@ -121,10 +110,10 @@ class Command(click.Command):
         given = _given(ctx)
         for option in given:
             for other in given:
-                if option is not other and other.is_named(option.excludes):
+                if option is not other and other.calls.intersection(option.excludes):
                     ctx.fail(f"{option.shown(ctx)} cannot be used with {other.flag}.")
             for needed in self.params:
-                if isinstance(needed, Option) and needed.is_named((option.requires,)) and needed not in given:
+                if isinstance(needed, Option) and option.requires in needed.calls and needed not in given:
                     ctx.fail(f"{option.flag} requires {' '.join([needed.flag, *needed.limited])}.")
         return super().invoke(ctx)
 
@@ -148,24 +137,15 @@ def refuse_excluded(call: str, advice: str = "") -> None:
     context = click.get_current_context()
     for option in _given(context):
         if call in option.excludes:
-            context.fail(f"{option.shown(context)} cannot be used with {CALLS[call]}{advice}.")
+            context.fail(f"{option.shown(context)} cannot be used with {op.CALLS[call]}{advice}.")
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a click command with grouped options."""
-    return click.command(name, cls=Command, **settings)
-
-
-def option(*declarations: str, **settings: Any) -> Decorator:
-    """Make a click option; `group` is its heading in `--help`."""
-    return click.option(*declarations, cls=Option, **settings)
-
-
+command: Callable[..., Callable[[Callable[..., None]], click.Command]] = partial(click.command, cls=Command)
+option: Callable[..., Decorator] = partial(click.option, cls=Option)
 lm_option = option(
     "--lm",
     type=model,
     default=models.DEFAULT,
-    show_default=True,
     envvar=models.VARIABLE,
     show_envvar=True,
     help="Model: a file written by `capfst train`, the name of a bundled model, or a language of one, such as fr.",
@@ -182,16 +162,10 @@ json_option = option("--json", "as_json", is_flag=True, help="Print JSON instead
 
 def together(*options: Decorator) -> Decorator:
     """Combine options into one decorator, in the order of `--help`."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def options_of(kind: type[RecaseOptions | TrainOptions | ServeOptions], *names: str) -> Decorator:
+def options_of(kind: type[op.RecaseOptions | op.TrainOptions | op.ServeOptions], *names: str) -> Decorator:
     """Make a click option of each field; of those of these names only, if any."""
     return together(*(_click_option(each, kind.GROUP) for each in fields(kind) if not names or each.name in names))
 
@@ -201,34 +175,35 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
     settings: dict[str, Any] = {name: rules[name] for name in ("help", "limited", "requires")}
     settings["group"] = rules["group"] or group
     settings["excludes"] = rules["not_for"] + rules["idle_with"]
-    flag = flag_of(field)
+    flag = op.flag_of(field)
     if rules["kind"] == "pair":
         flag, settings["default"] = f"{flag.replace('--no-', '--')}/{flag}", default
     elif isinstance(default, bool):
         settings |= {"flag_value": False, "default": True} if default else {"is_flag": True}
     elif rules["choices"]:
-        settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}
+        settings |= {"type": click.Choice(rules["choices"]), "default": default}
     elif rules["kind"] in ("files", "names"):
         settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper(), "type": _TYPES.get(rules["kind"])}
     elif rules["kind"] == "size" and isinstance(default, int):
-        settings |= {"type": size, "default": f"{default >> 20}M", "show_default": True}
+        settings |= {"type": size, "default": f"{default >> 20}M"}
     else:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None
         settings["type"] = number(rules["least"], rules["most"]) if ranged else _TYPES.get(rules["kind"])
+        settings["metavar"] = "N,N,…" if rules["kind"] == "cutoffs" else None
         if default == ():  # which click would try to convert
             settings["callback"] = lambda context, parameter, value: value or ()
         else:
-            settings |= {"default": default, "show_default": default is not None}
+            settings["default"] = default
     return option(flag, field.name, **settings)
 
 
-_TYPES = {"size": size, "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": model}
+_TYPES = {"size": size, "cutoffs": cutoffs, "file": FILE, "files": FILE, "model": model}
 
-jobs_option = options_of(TrainOptions, "jobs")
-errors_option = options_of(TrainOptions, "errors")
-encoding_option = options_of(TrainOptions, "encoding")
-texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encoding", "errors")
+jobs_option = options_of(op.TrainOptions, "jobs")
+errors_option = options_of(op.TrainOptions, "errors")
+encoding_option = options_of(op.TrainOptions, "encoding")
+texts_options = options_of(op.TrainOptions, "field", "column", "delimiter", "encoding", "errors")
 LATTICE = "lattice"
 """The format of word lattices and confusion networks, of whose words only the best ones are recased."""
 
@@ -241,30 +216,40 @@ def formats_option(formats: tuple[str, ...], more: str = "") -> Decorator:
         help="Format of subtitles, a transcript or the like, or the recognizer that wrote the JSON. transcript: JSON"
         f" with the same words in all fields that --field names. json: JSON with independent texts.{more} text: plain"
         " text, whatever it looks like.  [default: by the suffix and the content]",
-        group=TEXT,
+        group=op.TEXT,
     )
 
 
-format_option = formats_option(FORMATS)
-field_option = options_of(TrainOptions, "field")
+format_option = formats_option(op.FORMATS)
+field_option = options_of(op.TrainOptions, "field")
 runner_options = together(
     option(
         "--runner",
         type=click.Choice(["local", "spark"]),
         default="local",
-        show_default=True,
         help="Run on this machine or on Spark.",
-        group=RUNNING,
+        group=op.RUNNING,
         limited=("spark",),
     ),
     option(
         "--master",
         help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: Spark's"
         " configuration]",
-        group=RUNNING,
+        group=op.RUNNING,
         requires="runner",
     ),
 )
+
+
+def translation_options(source: str, align: str, suffix: str = "", **settings: Any) -> Decorator:
+    """Make the options --source and --align, given what they hold. suffix: of their flags."""
+    settings["group"] = op.TRANSLATIONS
+    needs = "It requires a model that learned from translations (capfst train-bilingual)."
+    pairs = "0-0 1-2 …, source index first. Without it, only words that are the same in both texts are aligned."
+    return together(
+        option(f"--source{suffix}", "source", help=f"{source}. {needs}", **settings),
+        option(f"--align{suffix}", "align", help=f"{align}: {pairs}", requires="source", **settings),
+    )
 
 
 def spark_session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:

@@ -23,7 +23,7 @@ from capfst.cli import options as cli
 from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.streams import note, read_text, write_text
 from capfst.exceptions import OptionError
-from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, TRANSLATIONS, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     "--look-ahead",
     type=click.IntRange(0),
     default=4,
-    show_default=True,
     help="Number of words that must follow a word of a --stream before it is printed.",
 )
 @cli.option(
@@ -87,21 +86,11 @@ if TYPE_CHECKING:
 @cli.encoding_option
 @cli.errors_option
 @cli.options_of(RecaseOptions)
-@cli.option(
-    "--source",
+@cli.translation_options(
+    "Cased source of FILES, which are translations, line by line",
+    "Word alignments, line by line",
     type=cli.FILE,
-    help="Cased source of FILES, which are translations, line by line. It requires a model that learned from"
-    " translations (capfst train-bilingual).",
-    group=TRANSLATIONS,
     excludes=("stream", "running"),
-)
-@cli.option(
-    "--align",
-    type=cli.FILE,
-    help="Word alignments, line by line: 0-0 1-2 …, source index first. Without it, only words that are the same in"
-    " both lines, such as names, are aligned.",
-    group=TRANSLATIONS,
-    requires="source",
 )
 @cli.jobs_option
 @cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
@@ -133,6 +122,7 @@ def recase(
     from capfst.io.encodings import UTF8, Transcoding
     from capfst.io.protocol import RecaseCounts, TextOptions
 
+    inputs = [0 if str(file) == "-" else file for file in files or (Path("-"),)]
     options = {each.name: given[each.name] for each in fields(RecaseOptions)}
     of_text = ("field", "encoding", "errors", "format", "markup", "remarks")
     text = TextOptions(**{name: given[name] for name in of_text})
@@ -143,18 +133,23 @@ def recase(
     rescoring = Rescoring(*rescore).check() if rescore else None
     if is_stream and text.format not in (None, "vosk"):
         raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
-    if is_stream and files not in ((), (Path("-"),)):
+    if is_stream and inputs != [0]:
         raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
     speech = None if is_stream else _checked(_speech(files, text), files, text)
     if str(output) in ("-", "/dev/stdout"):  # replacing that file would lose what others write to it
         output = None
     if not output:
-        _refuse_stdout(files)
+        for file in inputs:  # the shell has emptied it, or (`>>`) it would grow for ever
+            if None not in (_file_size(1), _file_size(file)) and os.path.samefile(1, file):
+                raise OptionError(
+                    f"stdout: the output is also an input ({file or '<stdin>'}). To replace a file, use -o FILE instead"
+                    " of >."
+                )
     else:
         from capfst.io.compression import compression_of_name
         from capfst.system.atomic import check_output
 
-        size = 0 if compression_of_name(output) or nbest or confidence else _size(files)
+        size = 0 if compression_of_name(output) or nbest or confidence else _size(inputs)
         also_read = [*options["words"], *options["abbreviations"], *(files if len(files) > 1 else ())]
         check_output(output, lm, source, align, *also_read, streams=True, size=size)
     has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
@@ -168,7 +163,7 @@ def recase(
         with open(0, "rb", 0, closefd=False) as stdin:
             stream = recaser.stream(look_ahead)
             return _write(recase_live(stream, stdin, text.errors, transcoding), output, transcoding)
-    if os.isatty(0) and (not files or Path("-") in files):
+    if os.isatty(0) and 0 in inputs:
         note("reading from the keyboard. Type lines, and end with Ctrl-D.", quiet)
     from capfst.io.files import suffix_of
     from capfst.io.formats import format_of_text
@@ -180,7 +175,7 @@ def recase(
         nonlocal n_read
         n_read += len(data)
 
-    pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
+    pipeline, threads, name = recaser.pipeline, jobs or os.cpu_count() or 1, str(inputs[0] or "<stdin>")
     markups = {file: markup_of(suffix_of(file.name), text.markup) for file in files or (Path("-"),)}
     is_hidden = {*markups.values()} != {NONE} and not (source or nbest or confidence or speech)
     hiding = Hiding() if is_hidden else None
@@ -194,21 +189,16 @@ def recase(
         speech = _checked(format_of_text(first), files, text)
         blocks = chain(filter(None, [first]), blocks)
     if speech == cli.LATTICE:
-        speech, blocks = _best_words(pipeline, blocks, _name(files), rescoring or IN_LATTICES, threads)
+        speech, blocks = _best_words(pipeline, blocks, name, rescoring or IN_LATTICES, threads)
         rescoring = None
-    running = _running(blocks, files, speech, text, pipeline, rescoring)
+    running = _running(blocks, name, speech, text, pipeline, rescoring)
     if running:
         blocks = running.texts()
     elif not quiet:
         blocks = hint_at_layout(blocks, not has_hinted, not options["wrapped"])
     blocks = blocks if quiet else hint_at_language(blocks, recaser)
     recased: Iterable[bytes | memoryview]
-    repaired = RecaseCounts()
-
-    def take(stretches: list[Stretch]) -> None:
-        nonlocal repaired
-        repaired += RecaseCounts.of_repair(stretches)
-
+    stretches: list[Stretch] = []
     if source or nbest or confidence:
         from capfst.io.alignments import Block, Names, side_by_side
 
@@ -226,14 +216,14 @@ def recase(
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
-        recased = pipeline.recase_blocks(blocks, threads, take)
+        recased = pipeline.recase_blocks(blocks, threads, stretches.extend)
         recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
-    total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
+    total = _size(inputs) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         _write(recased, output, transcoding)
     if options["repair"]:
-        note(repaired.repair, quiet)
+        note(RecaseCounts.of_repair(stretches).repair, quiet)
 
 
 def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
@@ -268,7 +258,7 @@ def _checked(format: str | None, files: tuple[Path, ...], text: TextOptions) -> 
 
 def _running(
     blocks: Iterator[bytes],
-    files: tuple[Path, ...],
+    name: str,
     format: str | None,
     text: TextOptions,
     pipeline: Pipeline,
@@ -282,7 +272,7 @@ def _running(
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 
-    reading = reader(_name(files), format, text.field, text.remarks) if format else None
+    reading = reader(name, format, text.field, text.remarks) if format else None
     if rescoring:
         if not isinstance(reading, Transcript):
             raise click.UsageError("--rescore requires the JSON of a recognizer, or --format lattice.")
@@ -312,10 +302,6 @@ def _best_words(
     first = list(islice(lattices, 1))
     lines = joined(map_stream(line, chain(first, lattices), threads), PIECE)
     return "kaldi" if first and first[0].name else None, lines
-
-
-def _name(files: tuple[Path, ...]) -> str:
-    return str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
 
 
 def _load(lm: models.Named, options: dict[str, Any]) -> Recaser:
@@ -352,20 +338,9 @@ def _write(recased: Iterable[bytes | memoryview], output: Path | None, transcodi
             write(block)
 
 
-def _refuse_stdout(files: tuple[Path, ...]) -> None:
-    """Raise OptionError if stdout leads into an input: the shell has emptied it, or (`>>`) it would grow for ever."""
-    for file in files or (Path("-"),):
-        source = 0 if str(file) == "-" else file
-        if _file_size(1) is not None and _file_size(source) is not None and os.path.samefile(1, source):
-            name = "<stdin>" if source == 0 else file
-            raise OptionError(
-                f"stdout: the output is also an input ({name}). To replace a file, use -o FILE instead of >."
-            )
-
-
-def _size(files: tuple[Path, ...]) -> int:
+def _size(inputs: Iterable[Path | int]) -> int:
     """Return the bytes of all files, or of the file that stdin is redirected from; 0 if unknown beforehand."""
-    sizes = [_file_size(0 if str(file) == "-" else file) for file in files or (Path("-"),)]
+    sizes = list(map(_file_size, inputs))
     return 0 if None in sizes else sum(filter(None, sizes))
 
 

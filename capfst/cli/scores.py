@@ -1,7 +1,5 @@
 """`capfst score`, `errors` and `perplexity`: how good recased text, or a model, is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -52,9 +50,7 @@ def score(
 @cli.option("--lm", type=cli.model, help="Model that determines kinds of words: OOV, unseen casing, ambiguous, ….")
 @cli.option("--html", type=cli.FILE, help="Also write the report as an HTML file.")
 @cli.json_option
-@cli.option(
-    "--top", type=click.IntRange(0), default=30, show_default=True, help="Number of frequent wrong words to list."
-)
+@cli.option("--top", type=click.IntRange(0), default=30, help="Number of frequent wrong words to list.")
 def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | None, as_json: bool, top: int) -> None:
     """Analyze the errors of recased text.
 

@@ -1,7 +1,5 @@
 """`capfst serve`: a service that recases text over HTTP."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def note(text: str, quiet: bool = False) -> None:
-    """Print a note on stderr."""
     if not quiet:
         click.echo(f"capfst: {text}", err=True)
 
@@ -65,7 +64,6 @@ def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
 
 
 def show(text: str) -> None:
-    """Print a result and a line break."""
     write_text([f"{text}\n".encode("utf-8", "surrogateescape")], sys.stdout.buffer)
 
 

@@ -19,7 +19,6 @@ import re
 
 import numpy as np
 
-from capfst.casing.first_words import small_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
@@ -33,6 +32,7 @@ from capfst.context.shape_scores import score
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
+from capfst.text.sentences import small_words
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import NEWLINE
 
@@ -136,7 +136,6 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
 
 
 @outlined
-@inner
 def _fill_mixed(
     records: WordRecordArray, label: u32, shapes: U8Array, shape_costs: F32Array, buf: U8Array, words: Words, i: i64,
     forms: Strings, arc_costs: F32Array, option: F32Array,
@@ -350,7 +349,7 @@ def casing_costs(
         sizes = np.diff(text.ends, prepend=0)
         of_words = np.repeat(of_sentences, sizes)
         costs = costs._replace(languages=of_words)
-        is_small = small_words(buf, words, symbols.language, of_words)
+        is_small = small_words(buf, words.tokens, symbols.language, of_words)
         if context is not None and is_small.any():
             _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
         if symbols.language.dotted:

@@ -116,7 +116,6 @@ _PER_BUCKET, _LOW_BITS = 8, 0xFFFF  # of RareWords
 
 
 @outlined
-@inner
 def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Array) -> None:
     """Fill hashes, uint32[N_HASHES], of the lowercase word text[start:end]; 0 for affixes longer than the word and for
     missing trigrams."""
@@ -279,13 +278,12 @@ def evidence_in_12(evidence: i64) -> i64:
 
 @kernel
 def _hash_words(
-    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: uni.Lowering, word: U8Array,
-    hashes: U32Matrix,
-) -> None:  # fmt: skip
+    data: U8Array, offsets: I64Array, starts: I32Array, lowering: uni.Lowering, word: U8Array, hashes: U32Matrix
+) -> None:
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
-        size = uni.lower_into(data, start, end, start, end, word, 0, info, lowering)
-        hash_word(word, 0, size, info, hashes[number])
+        size = uni.lower_into(data, start, end, start, end, word, 0, lowering)
+        hash_word(word, 0, size, lowering.info, hashes[number])
 
 
 def hash_words(symbols: Symbols, starts: I32Array) -> U32Matrix:
@@ -293,7 +291,7 @@ def hash_words(symbols: Symbols, starts: I32Array) -> U32Matrix:
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
     word = np.empty(int(np.diff(symbols.offsets).max()) * uni.GROWTH + 8, np.uint8)
-    _hash_words(symbols.data, symbols.offsets, starts, uni.INFO, symbols.language.lowering, word, hashes)
+    _hash_words(symbols.data, symbols.offsets, starts, symbols.language.lowering, word, hashes)
     return hashes
 
 

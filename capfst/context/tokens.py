@@ -26,7 +26,7 @@ from capfst.context.network import ending_embedding
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
+from capfst.text.unicode import GROWTH, Lowering, lower_into
 
 _AHEAD = 16  # words
 
@@ -48,7 +48,7 @@ class Source(NamedTuple):
         """Return a buffer's words. transducer: that found them."""
         size = int((words.ends - words.starts).max(initial=0)) * GROWTH + 8
         lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
-        lower = LowerCase(transducer.pretokenized, INFO, lowering, *memory)
+        lower = LowerCase(transducer.pretokenized, lowering, *memory)
         hashes, stripped = np.empty(lx.N_HASHES, np.uint32), np.empty(size * GROWTH, np.uint8)
         parts = np.empty(size * GROWTH // 8 + 1, np.uint64)
         return cls(buf, words, lower, transducer.stripping, transducer.index, hashes, stripped, parts)
@@ -73,12 +73,11 @@ class TokenizedText(NamedTuple):
 
 
 @outlined
-@inner
 def hash_lowercase(source: Source, i: i64) -> i64:
     """Fill source.lower.word with word i in lower case in the LM's spelling, and source.hashes; return its size."""
     words, lower = source.words, source.lower
     size = canonical_lowercase(source.buf, words.starts[i], words.ends[i], words.token_types[i], lower)
-    lx.hash_word(lower.word, 0, size, lower.info, source.hashes)
+    lx.hash_word(lower.word, 0, size, lower.lowering.info, source.hashes)
     return size
 
 
@@ -87,7 +86,7 @@ def _oov_token(source: Source, i: i64, unseen: bool, rare: lx.RareWords, token: 
     """Fill the token of OOV word i, and the buffers as hash_lowercase does; return the word's size."""
     size = hash_lowercase(source, i)
     is_word = unseen and (source.words.token_types[i] == WORD or source.words.token_types[i] == COMPOUND)
-    is_cased = is_word and shape_of(source.lower.word, 0, size, source.lower.info) != Shape.CASELESS
+    is_cased = is_word and shape_of(source.lower.word, 0, size, source.lower.lowering.info) != Shape.CASELESS
     token.shape_evidence = lx.rare_evidence(rare, source.hashes[lx.WHOLE]) if is_cased else lx.NO_CASE
     token.word_hash, token.suffix2_hash = source.hashes[lx.WHOLE], source.hashes[lx.SUFFIX + 1]
     token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
@@ -105,7 +104,6 @@ def fill_token(source: Source, i: i64, context: Context, token: Token) -> None:
 
 
 @outlined
-@inner
 def _proxy(source: Source, size: i64) -> u32:
     """Return the first label of the known word that the OOV word lower.word[:size] is without its diacritics; 0 if
     there is none."""
@@ -115,7 +113,7 @@ def _proxy(source: Source, size: i64) -> u32:
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
         return 0
-    size = lower_into(word, 0, size, 0, size, stripped, 0, source.lower.info, source.stripping)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, source.stripping)
     return find_label(stripped, size, source.known, source.parts)
 
 

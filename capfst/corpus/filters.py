@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
-from capfst.kernels import allocating, copy_bytes, inner
+from capfst.kernels import allocating, copy_bytes, count_ones, inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
 from capfst.system.hashing import PRIME
 from capfst.text.sentences import CLOSES, ENDS, QUOTES
@@ -140,25 +140,17 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
             mark = code
             longest_run = max(longest_run, mark_run)
 
-    verdict = KEPT
-    if on >> BLANK & 1 and characters == 0:
-        verdict = BLANK
-    elif on >> LONG & 1 and i - 1 - start > LONGEST:
-        verdict = LONG
-    elif on >> CONTROL & 1 and strange:
-        verdict = CONTROL
-    elif on >> START & 1 and not well_begun:
-        verdict = START
-    elif on >> END & 1 and not well_ended:
-        verdict = END
-    elif on >> PUNCTUATION & 1 and marks > MARKS[0] + MARKS[1] * characters:
-        verdict = PUNCTUATION
-    elif on >> CAPITALS & 1 and capitalized > CAPITALIZED[0] + CAPITALIZED[1] * (lettered - 1):
-        verdict = CAPITALS
-    elif on >> SHOUTING & 1 and inner > INNER_CAPITALS[0] + INNER_CAPITALS[1] * letters:
-        verdict = SHOUTING
-    elif on >> REPETITION & 1 and (longest_run > RUN or repeated > REPEATED[0] + REPEATED[1] * words):
-        verdict = REPETITION
+    rejects = i64(characters == 0) << BLANK
+    rejects |= i64(i - 1 - start > LONGEST) << LONG
+    rejects |= i64(strange) << CONTROL
+    rejects |= i64(not well_begun) << START
+    rejects |= i64(not well_ended) << END
+    rejects |= i64(marks > MARKS[0] + MARKS[1] * characters) << PUNCTUATION
+    rejects |= i64(capitalized > CAPITALIZED[0] + CAPITALIZED[1] * (lettered - 1)) << CAPITALS
+    rejects |= i64(inner > INNER_CAPITALS[0] + INNER_CAPITALS[1] * letters) << SHOUTING
+    rejects |= i64(longest_run > RUN or repeated > REPEATED[0] + REPEATED[1] * words) << REPETITION
+    rejects &= on
+    verdict = count_ones((rejects & -rejects) - 1) if rejects else KEPT  # the number of the lowest bit
     return verdict, i
 
 
@@ -220,14 +212,10 @@ class Report:
     def kept(self) -> int:
         return int(self.counts[KEPT])
 
-    def as_dict(self) -> dict[str, int | dict[str, int]]:
-        """Return lines, kept, and rejected by filter, without the filters that are off, for JSON."""
-        rejected = {
-            filter.name: int(self.counts[verdict])
-            for verdict, filter in enumerate(FILTERS, 1)
-            if self.on >> verdict & 1
-        }
-        return {"lines": self.lines, "kept": self.kept, "rejected": rejected}
+    def rejected(self) -> dict[str, int]:
+        """Return how many lines each filter rejected, without the filters that are off."""
+        numbers = zip(FILTERS, self.counts[1:].tolist(), strict=True)
+        return {filter.name: number for v, (filter, number) in enumerate(numbers, 1) if self.on >> v & 1}
 
     def advice(self) -> str:
         """Return which filters rejected most lines, and a remedy, if too few were kept; empty if enough were.
@@ -237,12 +225,10 @@ class Report:
         lines = self.lines - int(self.counts[BLANK])
         if self.kept >= ENOUGH * lines:
             return ""
-        counts = {filter: int(count) for filter, count in zip(FILTERS[BLANK:], self.counts[BLANK + 1 :], strict=True)}
+        counts = dict(zip(FILTERS[BLANK:], self.counts[BLANK + 1 :].tolist(), strict=True))
         most = sorted(counts, key=counts.__getitem__, reverse=True)
         most = [filter for filter in most if 10 * counts[filter] >= lines] or most[:1]
-        rejected = "; ".join(
-            f"{filter.name} rejected {_percent(counts[filter], lines)} ({filter.rejects})" for filter in most
-        )
+        rejected = "; ".join(f"{each.name} rejected {_percent(counts[each], lines)} ({each.rejects})" for each in most)
         skip = ", ".join(filter.name for filter in most)
         return (
             f"only {_percent(self.kept, lines)} of the lines were kept: {rejected}. Write one sentence per line or, if"

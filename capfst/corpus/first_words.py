@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
-from capfst.kernels import kernel
+from capfst.kernels import allocating
 from capfst.kernels.types import U8Array
 from capfst.text.strings import Strings
-from capfst.text.unicode import INFO, ascii_set, class_at, decode, is_alphanumeric, is_in
+from capfst.text.unicode import ascii_set, class_at, decode, is_alphanumeric, is_in
 
 FIRST, BEFORE_NAME, AFTER_MARK, INSIDE, PLACES = range(5)
 """Where a word stands: it begins a sentence; it does, and a word with capitals follows; it follows a mark that is no
@@ -42,9 +42,10 @@ EXCESS = 2
 _ENDS = ascii_set(".?!")
 
 
-@kernel
-def _find_kinds(words: Strings, shapes: U8Array, info: U8Array, kinds: U8Array) -> None:
-    """Fill kinds, by id; the words have the ids from 1 on. shapes: by id."""
+@allocating
+def word_kinds(words: Strings, shapes: U8Array, info: U8Array) -> U8Array:
+    """Return uint8[n + 1]: what each of n words is, by id, from 1 on. shapes: by id."""
+    kinds = np.empty(len(shapes), np.uint8)
     kinds[0] = OTHER
     for k in range(words.offsets.size - 1):
         start, end = words.offsets[k], words.offsets[k + 1]
@@ -57,12 +58,6 @@ def _find_kinds(words: Strings, shapes: U8Array, info: U8Array, kinds: U8Array) 
             i = decode(words.data, i, end)[1]
         has_capitals = shapes[k + 1] != Shape.LOWER and shapes[k + 1] != Shape.CASELESS
         kinds[k + 1] = NAME if kind == OTHER and has_capitals and end - start > 1 else kind
-
-
-def word_kinds(words: Strings, shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return uint8[n + 1]: what each of n words is, by id, from 1 on. shapes: by id."""
-    kinds = np.empty(len(shapes), np.uint8)
-    _find_kinds(words, shapes, INFO, kinds)
     return kinds
 
 

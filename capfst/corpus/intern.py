@@ -8,7 +8,6 @@ periods (`J.`, `U.S.`). vocabulary.py decides on both, when it has the counts of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,15 +35,6 @@ class WordTable(NamedTuple):
 
     slots: U64Array  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
     words: Strings  # maybe with capacity for more words
-
-    @classmethod
-    def of(cls, words: Iterable[bytes]) -> WordTable:
-        """Return the table of these words, which are distinct."""
-        strings = Strings.of(words)
-        n = len(strings.offsets) - 1
-        table = cls(np.zeros(1 << (2 * n + 2).bit_length(), np.uint64), strings)
-        _rehash(table, n)
-        return table
 
 
 @inner
@@ -179,7 +169,7 @@ class Interner:
         self.size = 0  # number of words
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
-        self._table = WordTable(np.zeros(1 << 16, np.uint64), words)
+        self.table = WordTable(np.zeros(1 << 16, np.uint64), words)
         self._tokens: tok.TokensAndKeys | None = None  # buffers for the tokens of a block
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,7 +177,7 @@ class Interner:
 
     def words(self) -> Strings:
         """Return the words by id − 1."""
-        data, offsets = self._table.words
+        data, offsets = self.table.words
         return Strings(data[: offsets[self.size]], offsets[: self.size + 1])
 
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
@@ -200,10 +190,6 @@ class Interner:
         if not pretokenized:
             mark_capitalized(buf, tokens, self.info, begins)
         return self._intern(buf, tokens, begins, pretokenized)
-
-    def add(self, word: bytes) -> int:
-        """Return the id of a word; add it if it is new."""
-        return int(self.ids(Strings.of([word]))[0])
 
     def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
         """Return the ids of words, uint32[n]; add new ones."""
@@ -229,7 +215,7 @@ class Interner:
         done = written = 0
         while done < n:
             done, written, self.size = _intern(
-                buf, tokens, begins, done, n, as_written, self._table, self.size, self.counts, scratch, stream, written
+                buf, tokens, begins, done, n, as_written, self.table, self.size, self.counts, scratch, stream, written
             )
             if done < n:
                 self._grow(longest)
@@ -237,7 +223,7 @@ class Interner:
 
     def _grow(self, longest: int) -> None:
         """Enlarge the table for another word of up to `longest` bytes."""
-        slots, (data, offsets) = self._table
+        slots, (data, offsets) = self.table
         n = self.size
         if n >= (1 << 31) - 2:
             raise OverflowError("more than 2^31 different words")
@@ -247,6 +233,6 @@ class Interner:
         if offsets[n] + longest > data.size:
             data = np.resize(data, 2 * data.size + longest)
         full = 2 * (n + 1) > slots.size
-        self._table = WordTable(np.zeros(2 * slots.size, np.uint64) if full else slots, Strings(data, offsets))
+        self.table = WordTable(np.zeros(2 * slots.size, np.uint64) if full else slots, Strings(data, offsets))
         if full:
-            _rehash(self._table, n)
+            _rehash(self.table, n)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from capfst.io.files import Source
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
 from capfst.system.buckets import Store
-from capfst.system.parallel import map_in_pool
+from capfst.system.parallel import map_stream
 from capfst.system.progress import Progress
 from capfst.text.given import meant
 from capfst.text.language import Language
@@ -89,8 +88,8 @@ def read_corpus(
         finally:
             idle.append(number)
 
-    with show(size, "reading", "B") as advance, ThreadPoolExecutor(threads) as pool:
-        for source, number, stream, verdicts in map_in_pool(ids, blocks(), pool, 2 * threads):
+    with show(size, "reading", "B") as advance:
+        for source, number, stream, verdicts in map_stream(ids, blocks(), threads):
             text.streams.append(number, stream, source)
             text.verdicts += verdicts
     text.digest = hash.hexdigest()

@@ -170,13 +170,13 @@ def relabel(stream: U32Array, labels: U32Array) -> None:
 
 
 @kernel
-def _lowercase(words: Strings, info: U8Array, lowering: Lowering, out: Strings) -> None:
+def _lowercase(words: Strings, lowering: Lowering, out: Strings) -> None:
     """Fill `out` with the lowercase form of each word."""
     size = 0
     out.offsets[0] = 0
     for k in range(words.offsets.size - 1):
         start, end = words.offsets[k], words.offsets[k + 1]
-        size = lower_into(words.data, start, end, start, end, out.data, size, info, lowering)
+        size = lower_into(words.data, start, end, start, end, out.data, size, lowering)
         out.offsets[k + 1] = size
 
 
@@ -250,7 +250,7 @@ def build_vocabulary(
     """
     common = Interner()
     common_ids = [common.absorb(interner) for interner in [*interners, *([lists.interner] if lists else [])]]
-    unknown = common.add(UNKNOWN.encode())
+    unknown, *reserved = common.ids(Strings.of(map(str.encode, (UNKNOWN, *RESERVED)))).tolist()
     small, small_of = lowercase_forms(common.words(), language.casing)
     small_ids = common.ids(small)[small_of].astype(np.int64)
     words = common.words()
@@ -267,7 +267,7 @@ def build_vocabulary(
     rules = _Rules(
         kept,
         _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]),
-        fw.word_kinds(words, shape_of),
+        fw.word_kinds(words, shape_of, INFO),
         np.stack([as_they_are, as_they_are]),
     )
 
@@ -292,7 +292,9 @@ def build_vocabulary(
     counts = by_place[fw.INSIDE] + by_place[fw.AFTER_MARK]
     for place in (fw.FIRST, fw.BEFORE_NAME):
         np.add.at(counts, first[place], by_place[place])
-    _refuse_reserved(words, counts + listed)
+    for word, id in zip(RESERVED, reserved, strict=True):
+        if counts[id] or listed[id]:
+            raise CorpusError(f"the corpus contains the reserved word {word!r}. Replace or remove it.")
     ranks = _ranks(lowercase)[lower_of]
 
     def lack_of_case(k: int) -> tuple[bool, bytes]:
@@ -307,36 +309,26 @@ def build_vocabulary(
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
-    in_list = partial(label, rules, len(interners))
-    vocabulary = Vocabulary(
-        _symbols(words, order, language),
-        np.concatenate([counts[:1], counts[order + 1]]),
-        int(labels[unknown]),
-        _entries(lists, in_list),
-        _frequencies(lists, in_list),
-    )
+    symbols, in_order = _symbols(words, order, language), np.concatenate([counts[:1], counts[order + 1]])
+    entries = _listed(lists, partial(label, rules, len(interners)))
+    vocabulary = Vocabulary(symbols, in_order, int(labels[unknown]), *entries)
     return vocabulary, streams.rewrite(partial(label, rules._replace(first_forms=first)))
 
 
-def _entries(lists: WordLists | None, label: Label) -> list[npt.NDArray[np.uint32]]:
-    """Return for each language the labels of its lists' entries, with a 0 after each."""
-    streams = [each for each in lists.streams if each.occurrences is None] if lists else []
-    n_languages = 1 + max((each.language for each in streams), default=-1)
-    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(n_languages)]
-    for each in streams:
-        by_language[each.language].append(label(each.stream))
-    return [np.concatenate([np.zeros(0, np.uint32), *streams]) for streams in by_language]
-
-
-def _frequencies(lists: WordLists | None, label: Label) -> list[Frequencies]:
-    """Return the word lists with frequencies."""
-    found = []
-    for each in lists.streams if lists else ():
-        if each.occurrences is not None:
-            labels = label(each.stream)
-            occurrences = each.occurrences[np.cumsum(labels == 0) - (labels == 0)]
-            found.append(Frequencies(each.language, labels[labels > 0], occurrences[labels > 0]))
-    return found
+def _listed(lists: WordLists | None, label: Label) -> tuple[list[npt.NDArray[np.uint32]], list[Frequencies]]:
+    """Return for each language the labels of its lists' entries, with a 0 after each; and the lists with
+    frequencies."""
+    entries: list[npt.NDArray[np.uint32]] = []
+    frequencies = []
+    for language, stream, occurrences in lists.streams if lists else ():
+        labels = label(stream)
+        if occurrences is None:
+            entries += [np.zeros(0, np.uint32)] * (language + 1 - len(entries))
+            entries[language] = np.concatenate([entries[language], labels])
+        else:
+            occurrences = occurrences[np.cumsum(labels == 0) - (labels == 0)]
+            frequencies.append(Frequencies(language, labels[labels > 0], occurrences[labels > 0]))
+    return entries, frequencies
 
 
 def _ends_sentences(
@@ -428,19 +420,10 @@ def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -
     return Symbols(data, np.concatenate([[0], np.cumsum(lengths)]), language)
 
 
-def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
-    """Raise CorpusError if a word that occurs is reserved in the LM. counts[k + 1]: occurrences of word k."""
-    lengths = np.diff(words.offsets)
-    for word in RESERVED:
-        for k in np.flatnonzero((lengths == len(word)) & (counts[1:] > 0)):
-            if words.utf8(k).decode() == word:
-                raise CorpusError(f"the corpus contains the reserved word {word!r}. Replace or remove it.")
-
-
 def lowercase_forms(words: Strings, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.int64]]:
     """Return the distinct lowercase forms of the words; and for each word the index of its form."""
     lowered = Strings(np.empty(words.data.size * GROWTH + 8, np.uint8), np.empty(len(words.offsets), np.int64))
-    _lowercase(words, INFO, lowering, lowered)
+    _lowercase(words, lowering, lowered)
     distinct = Interner()
     lower_of = distinct.ids(lowered).astype(np.int64) - 1
     return distinct.words(), lower_of

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.first_words import openings
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import KEEPS_FIRST, LabelPath, Words
 from capfst.context.casing_costs import LOWER_PENALTY, SCALE
@@ -29,6 +28,7 @@ from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
 from capfst.search.confidence import variants
 from capfst.text.given import Text
+from capfst.text.sentences import openings
 from capfst.text.utf8 import decoded
 
 _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"
@@ -90,7 +90,7 @@ class _Explainer:
         keeps = costs.keeps_capital
         if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language
-            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages)
+            passes = openings(self.line.buf, words.tokens, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
         self.spell = partial(pipeline.spelled, self.text, words, costs)
         self.texts = {

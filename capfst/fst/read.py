@@ -29,6 +29,7 @@ from capfst.fst.signature import Signature
 from capfst.fst.symbols import DamagedModelError, Symbols, check, first_labels, unpack
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
+from capfst.kernels.types import I32Array
 from capfst.system import verified
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
@@ -100,7 +101,7 @@ class CapFst:
         except ModelError as error:  # errors of the kernel library pass
             raise ModelError(f"{self.path}: {error}") from error
 
-    def _checked(self, known: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+    def _checked(self, known: tuple[int, ...]) -> tuple[I32Array, tuple[int, ...]]:
         """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
         with ThreadPoolExecutor(2) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)
@@ -232,14 +233,12 @@ def _header_of(mapped: mmap.mmap, path: str, is_mappable: bool) -> Header:
         names = [name[:80].decode(errors="replace") for name in (fst_type, arc_type)]
         found = f"an FST of type {names[0]}<{names[1]}>, version {version}"
         if kind == _MAPPABLE:
-            raise ModelError(f"{found}, which needs no conversion. Use it as it is.")
-        if kind in (_UNALIGNED, _VECTOR):
-            raise ModelError(
-                f"{found}, which cannot be memory-mapped. Convert it with `capfst import {path} -o aligned.fst`."
-            )
-        raise ModelError(
-            f"{found}, which is not supported. Convert it with `fstmap --map_type=to_std` and `capfst import`."
-        )
+            remedy = "which needs no conversion. Use it as it is."
+        elif kind in (_UNALIGNED, _VECTOR):
+            remedy = f"which cannot be memory-mapped. Convert it with `capfst import {path} -o aligned.fst`."
+        else:
+            remedy = "which is not supported. Convert it with `fstmap --map_type=to_std` and `capfst import`."
+        raise ModelError(f"{found}, {remedy}")
     if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
         raise ModelError("a model must have input symbols and no output symbols. Set them with `fstsymbols`.")
     start, states, arcs = take("<qqq")

@@ -46,18 +46,17 @@ class Signature:
             raise ModelError(
                 f"the symbol table's name is not a capfst signature: {text[:80]!r}. Train a model with capfst."
             )
-        pairs = [part.partition(":")[::2] for part in parts]
+        values = dict(part.partition(":")[::2] for part in parts)
         names = {_KEYS.get(field.name, field.name): field.name for field in fields(cls)}
-        if sorted(key for key, _ in pairs) != sorted(names):
+        if values.keys() != names.keys():
             raise ModelError(
                 f"the signature {text[:200]!r} does not have exactly the keys {', '.join(names)}. "
                 "Use the version of capfst that made the model."
             )
-        values: dict[str, str] = {names[key]: value for key, value in pairs}
         order = values.pop("order")
         if not (order.isascii() and order.isdigit() and len(order) < 4):
             raise ModelError(f"the signature's order is not a number: {order[:80]!r}. Copy the file again.")
-        signature = cls(order=int(order), **values)
+        signature = cls(order=int(order), **{names[key]: value for key, value in values.items()})
         try:
             if signature.format() != text:
                 raise ValueError("its keys or values are not as capfst writes them")

@@ -10,16 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.exceptions import ModelError, quantity
 from capfst.forks import cached
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
-from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
+from capfst.kernels.types import I32Array, I64Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings, is_same
-from capfst.text.unicode import GROWTH, INFO, Lowering, is_small, lower_bytes, put_lowered
+from capfst.text.unicode import GROWTH, Lowering, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of all OOV words
@@ -38,8 +37,8 @@ class DamagedModelError(ModelError):
 class Symbols:
     """The symbols of labels 0..V: symbol l is the UTF-8 in data[offsets[l]:offsets[l + 1]]."""
 
-    data: npt.NDArray[np.uint8]  # all symbols, one after the other
-    offsets: npt.NDArray[np.int64]  # [V + 2]
+    data: U8Array  # all symbols, one after the other
+    offsets: I64Array  # [V + 2]
     language: Language = DEFAULT  # of the lowercase forms
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ class Symbols:
         return map(self.__getitem__, range(len(self)))
 
     @cached
-    def small_forms(self) -> npt.NDArray[np.uint8]:
+    def small_forms(self) -> U8Array:
         """One bit per label, the lowest of each byte first: set if the form is certainly ASCII without capitals, and
         for label 0."""
         small = np.zeros(len(self) // 8 + 1, np.uint8)
@@ -84,7 +83,7 @@ class Symbols:
         _mark_small(self.strings, small)
         return small
 
-    def forms(self, word: str, starts: npt.NDArray[np.int32]) -> range:
+    def forms(self, word: str, starts: I32Array) -> range:
         """Return T(word): the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
         entry = bisect.bisect_left(starts[:-1], key, key=self.lowercase)
@@ -133,9 +132,7 @@ def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
 
 
 @kernel
-def _find_words(
-    symbols: Strings, starts: I32Array, parts: U64Matrix, scratch: U8Array, info: U8Array, lowering: Lowering
-) -> i64:
+def _find_words(symbols: Strings, starts: I32Array, parts: U64Matrix, scratch: U8Array, lowering: Lowering) -> i64:
     """Fill `starts` with the first label of each lowercase word, and V + 1.
 
     `parts` (two words as uint64 of eight bytes) and `scratch` (one word) are work space. Returns the number of words,
@@ -146,7 +143,7 @@ def _find_words(
     for label in range(1, len(offsets) - 1):
         before, now = parts[label - 1 & 1], parts[label & 1]
         start, end = offsets[label], offsets[label + 1]
-        size = put_lowered(data, start, end, now, 0, scratch, info, lowering)
+        size = put_lowered(data, start, end, now, 0, scratch, lowering)
         order = -1 if label == 1 else _order(before, before_size, now, size)
         if order > 0:
             return -label
@@ -162,7 +159,7 @@ def _find_words(
     return words
 
 
-def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
+def pack(symbols: Symbols) -> U8Array:
     """Return the table's entries in the file's format."""
     n, size = len(symbols), len(symbols.data) + ENTRY * len(symbols)
     out, is_symbol = np.empty(size, np.uint8), np.ones(size, np.bool_)
@@ -174,7 +171,7 @@ def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
     return out
 
 
-def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbols, int]:
+def unpack(buffer: U8Array, start: int, size: int) -> tuple[Symbols, int]:
     """Read the table of `size` entries at buffer[start:], whose keys must be 0, 1, …; return it and the position after
     it."""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
@@ -189,7 +186,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
-def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
+def first_labels(symbols: Symbols) -> I32Array:
     """Return int32[words + 1]: the first label of each lowercase word, then V + 1. The symbols must be valid UTF-8.
 
     Raises:
@@ -198,13 +195,13 @@ def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
     starts = np.empty(len(symbols), np.int32)
     longest = np.diff(symbols.offsets).max() * GROWTH + 8
     parts, scratch = np.empty((2, longest // 8), np.uint64), np.empty(longest, np.uint8)
-    words = _find_words(symbols.strings, starts, parts, scratch, INFO, symbols.language.lowering)
+    words = _find_words(symbols.strings, starts, parts, scratch, symbols.language.lowering)
     if words < 0:
         raise DamagedModelError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or repeated")
     return starts[: words + 1].copy()
 
 
-def check(symbols: Symbols) -> npt.NDArray[np.int32]:
+def check(symbols: Symbols) -> I32Array:
     """Check the symbols, and return the same as `first_labels`.
 
     Raises:

@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.exceptions import quantity
 from capfst.fst.symbols import DamagedModelError
+from capfst.kernels.types import U8Array
 
 FOOTER = struct.Struct("<8sQII")
 MAGIC = b"capfst\0\1"
@@ -35,7 +35,7 @@ class Part(NamedTuple):
     """A part of a model: an entry of the trailer."""
 
     settings: dict[str, Any]
-    arrays: dict[str, npt.NDArray[np.uint8]]  # each [bytes]
+    arrays: dict[str, U8Array]  # each [bytes]
 
 
 class Trailer(NamedTuple):

@@ -50,28 +50,20 @@ MAX_STATES, MAX_ARCS = 2**31 - 1, 2**32 - 1  # StateId is signed, `pos` is unsig
 
 # OpenFst's property bits (properties.h). OpenFst computes those that are left unknown when it needs them.
 EXPANDED, MUTABLE, ERROR = 1 << 0, 1 << 1, 1 << 2
-ACCEPTOR, I_DETERMINISTIC, O_DETERMINISTIC = 1 << 16, 1 << 18, 1 << 20
-EPSILONS, I_EPSILONS, O_EPSILONS = 1 << 22, 1 << 24, 1 << 26
-NO_EPSILONS, NO_I_EPSILONS, NO_O_EPSILONS = 1 << 23, 1 << 25, 1 << 27
-I_LABEL_SORTED, O_LABEL_SORTED, WEIGHTED = 1 << 28, 1 << 30, 1 << 32
-CYCLIC, INITIAL_CYCLIC, NOT_TOP_SORTED = 1 << 34, 1 << 36, 1 << 39
-CO_ACCESSIBLE, NOT_STRING = 1 << 42, 1 << 45
+_ACCEPTOR, _I_DETERMINISTIC, _O_DETERMINISTIC, _I_LABEL_SORTED, _O_LABEL_SORTED = (1 << k for k in (16, 18, 20, 28, 30))
+_EPSILONS = 1 << 22 | 1 << 24 | 1 << 26  # also of the input and of the output
+_WEIGHTED, _CYCLIC, _INITIAL_CYCLIC, _NOT_TOP_SORTED, _CO_ACCESSIBLE, _NOT_STRING = (
+    1 << k for k in (32, 34, 36, 39, 42, 45)
+)
+_ALWAYS = EXPANDED | _ACCEPTOR | _I_DETERMINISTIC | _O_DETERMINISTIC | _I_LABEL_SORTED | _O_LABEL_SORTED
+# Any word leads from the root to a state whose backoff leads back to the root, which is final.
+_ALWAYS |= _CYCLIC | _NOT_TOP_SORTED | _CO_ACCESSIBLE | _NOT_STRING
 
 
 def properties(states: int, start: int, final: float) -> int:
     """Return the property bits that hold for every model of this size; `final` is the root's final weight."""
-    bits = EXPANDED | ACCEPTOR | I_DETERMINISTIC | O_DETERMINISTIC | I_LABEL_SORTED | O_LABEL_SORTED
-    # Any word leads from the root to a state whose backoff leads back to the root, which is final.
-    bits |= CYCLIC | NOT_TOP_SORTED | CO_ACCESSIBLE | NOT_STRING
-    if states > 1:
-        bits |= EPSILONS | I_EPSILONS | O_EPSILONS
-    else:
-        bits |= NO_EPSILONS | NO_I_EPSILONS | NO_O_EPSILONS
-    if final != 0:
-        bits |= WEIGHTED
-    if start == 0:
-        bits |= INITIAL_CYCLIC
-    return bits
+    epsilons = _EPSILONS if states > 1 else _EPSILONS << 1  # the next bits say that there are none
+    return _ALWAYS | epsilons | (_WEIGHTED if final != 0 else 0) | (_INITIAL_CYCLIC if start == 0 else 0)
 
 
 def _string(text: bytes) -> bytes:
@@ -83,14 +75,14 @@ def _bytes(array: npt.NDArray) -> memoryview:
 
 
 class Chunked(Protocol):
-    """A model whose states STATE[·] and arcs ARC[·] come in chunks of consecutive ones."""
+    """A model whose states STATE[·] and arcs ARC[·] come in chunks."""
 
     states: int
     arcs: int
     start: int
 
-    def chunks(self) -> Iterable[tuple[int, npt.NDArray, int, npt.NDArray]]:
-        """Yield (first state, states, first arc, arcs): each state and arc once, the root in the first chunk."""
+    def chunks(self) -> Iterable[tuple[npt.NDArray, npt.NDArray]]:
+        """Yield states and their arcs, numbered from 0 on in each chunk: consecutive ones, from the root on."""
 
 
 def write_chunks(
@@ -117,7 +109,7 @@ def write_chunks(
         )
     written = [0, 0]
     with replacing(path) as file:
-        for first_state, states, first_arc, arcs in model.chunks():
+        for states, arcs in model.chunks():
             if not any(written):
                 bits = properties(model.states, model.start, float(states["final"][0]))
                 file.write(_header(model, bits, signature, symbols))
@@ -125,9 +117,11 @@ def write_chunks(
                 states_offset = file.tell() + padding(file.tell())
                 arcs_offset = states_offset + STATE.itemsize * model.states
                 arcs_offset += padding(arcs_offset)
-            file.seek(states_offset + STATE.itemsize * first_state)
+            if written[1]:
+                states["pos"] += written[1]
+            file.seek(states_offset + STATE.itemsize * written[0])
             file.write(_bytes(states))
-            file.seek(arcs_offset + ARC.itemsize * first_arc)
+            file.seek(arcs_offset + ARC.itemsize * written[1])
             file.write(_bytes(arcs))
             written = [written[0] + len(states), written[1] + len(arcs)]
             progress(len(arcs))
@@ -160,5 +154,5 @@ def write_fst(
 ) -> None:
     """Write the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the state of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
-    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(0, states, 0, arcs)])
+    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(states, arcs)])
     write_chunks(path, whole, symbols, signature, parts)

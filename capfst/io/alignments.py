@@ -1,9 +1,7 @@
 """Translations, their source and their word alignments: three parallel texts, line by line.
 
 An alignment has for each line of a translation its pairs `i-j`: word j of the translation is translated from word i of
-the source, both counted from 0 (the format of fast_align, eflomal and SimAlign). `parse` reads it into arrays.
-`side_by_side` reads three files of equally many lines into blocks of corresponding lines. `mismatch` checks the three
-texts of one record.
+the source, both counted from 0 (the format of fast_align, eflomal and SimAlign).
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.exceptions import CorpusError, quantity
-from capfst.io.blocks import ended
+from capfst.io.blocks import ended, whole_lines
 from capfst.io.documents import lines_of
 from capfst.kernels import kernel
 from capfst.kernels.types import I32Array, I64Array, U8Array, i64
@@ -74,11 +72,7 @@ def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array)
 
 
 def parse(text: bytes, n_lines: int, name: str, line: int = 1) -> Pairs:
-    """Return the pairs of an alignment of n_lines lines.
-
-    Args:
-        name: what errors call the alignment.
-        line: the number of its first line, for errors.
+    """Return the pairs of an alignment of n_lines lines, whose name and first line errors have.
 
     Raises:
         CorpusError: a token is not a pair; the error has its line.
@@ -143,30 +137,18 @@ def side_by_side(
         for blocks in (source, align) if blocks is not None
     ]  # fmt: skip
     line = 1
-    for block in _completed(target):
-        n = block.count(b"\n") + (not block.endswith(b"\n"))
+    for block in whole_lines(target, 1, names.target):
+        n = ended(block).count(b"\n")
         taken = [list(islice(lines, n)) for lines in others]
         for found, name in zip(taken, names[1:], strict=False):
             if len(found) < n:
                 raise CorpusError(f"{name}: fewer lines ({line - 1 + len(found)}) than {names[0]}. {_PARALLEL}")
-        there, *pairs = map(b"".join, taken)
-        yield Block(block, there, pairs[0] if pairs else None, line, names)
+        there, pairs = [*map(b"".join, taken), None][:2]
+        yield Block(block, there, pairs, line, names)
         line += n
     for lines, name in zip(others, names[1:], strict=False):
         if next(lines, None) is not None:
             raise CorpusError(f"{name}: more lines than {names[0]} ({line - 1}). {_PARALLEL}")
-
-
-def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks; join a block whose last line lacks its end with the next one."""
-    held = b""
-    for block in blocks:
-        held += block
-        if held.endswith(b"\n"):
-            yield held
-            held = b""
-    if held:
-        yield held
 
 
 OtherTexts = tuple[bytes, ...]

@@ -5,7 +5,8 @@ the files. `read_blocks` reads a corpus: valid UTF-8 without byte order marks, e
 every byte of valid UTF-8; `raw_pieces` and `whole_lines` do not decode at all.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -62,21 +63,8 @@ def read_blocks(
         CorpusError: a file cannot be read, is damaged or truncated, or is not UTF-8, unless `errors` is "replace",
             which replaces invalid bytes with U+FFFD.
     """
-    blocks = (block for file in files for block in file_blocks(file, size, errors))
-    return joined(blocks, size, hash)
-
-
-def file_blocks(
-    file: Path,
-    size: int = BLOCK,
-    errors: ReadErrors = "strict",
-    progress: Callable[[int], object] | None = None,
-    transcoding: Transcoding | None = None,
-) -> Iterator[bytes]:
-    """Yield the lines of one file, as `read_blocks`. `progress` is called with the number of bytes read, before
-    decompression. transcoding: of a file that is not UTF-8."""
-    on_read = None if progress is None else lambda piece: progress(len(piece))
-    return ended_lines(read_stream(file, size=size, errors=errors, on_read=on_read, transcoding=transcoding))
+    blocks = (ended_lines(read_stream(file, size=size, errors=errors)) for file in files)
+    return joined(chain.from_iterable(blocks), size, hash)
 
 
 def ended_lines(blocks: Iterable[bytes], begins_file: bool = True) -> Iterator[bytes]:
@@ -85,7 +73,7 @@ def ended_lines(blocks: Iterable[bytes], begins_file: bool = True) -> Iterator[b
         block = block.removeprefix(UTF8_MARK) if begins_file else block
         begins_file = False
         if block:
-            yield block if block.endswith(b"\n") else block + b"\n"
+            yield ended(block)
 
 
 def read_stream(
@@ -181,20 +169,15 @@ def joined(blocks: Iterable[bytes], size: int = BLOCK, hash: Hash | None = None)
     them."""
     parts: list[bytes] = []
     held = 0
-    for block in blocks:
+    for block in chain(filter(None, blocks), [b""]):
         parts.append(block)
         held += len(block)
-        if held >= size:
-            yield _hashed(b"".join(parts), hash)
+        if held >= size or (parts[0] and not block):
+            whole = b"".join(parts)
+            if hash is not None:
+                hash.update(whole)
+            yield whole
             parts, held = [], 0
-    if parts:
-        yield _hashed(b"".join(parts), hash)
-
-
-def _hashed(block: bytes, hash: Hash | None) -> bytes:
-    if hash is not None:
-        hash.update(block)
-    return block
 
 
 def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[bytes]:

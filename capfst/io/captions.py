@@ -1,4 +1,5 @@
-"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp).
+"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp); and
+lyrics with times (.lrc).
 
 In: a file. Out: its running text (running_text.py), which is that of the cues. Times, tags, styles and all
 else stay. The classes find the cues of their format, and cue_text.py the words in these.
@@ -16,7 +17,7 @@ from typing import ClassVar, NamedTuple
 from capfst.exceptions import CorpusError
 from capfst.io.cue_text import ENTITY, LINE, MUSIC, OVERRIDE, SOUND, SPACE, TAG, TURN, Marks, joined_cues
 from capfst.io.protocol import TextOptions
-from capfst.io.running_text import Remarks, RunningText, Times
+from capfst.io.running_text import Remarks, RunningText, Span, Times, spans_between
 from capfst.io.text_file import Part, SpeechFile
 from capfst.options import KEEP
 
@@ -37,6 +38,7 @@ class Captions(SpeechFile):
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
+    signs: ClassVar[tuple[str, ...]] = ()  # what a file contains even if it has no cues
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -57,17 +59,13 @@ class Captions(SpeechFile):
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
-        if not (self._is_known or cues or self.is_empty(data)) and data.strip("\ufeff \t\r\n"):
+        if not (self._is_known or cues or any(sign in data for sign in self.signs)) and data.strip("\ufeff \t\r\n"):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
         spans, copies = joined_cues(cues)
         times = partial(_times, data, places)
         return RunningText(part.data, spans, copies, records=len(cues), times=times, are_cues=True, remarks=remarks)
-
-    def is_empty(self, data: str) -> bool:
-        """Return whether a file that begins so has no cues."""
-        return False
 
     def cues(self, data: str) -> Iterator[Cue]:
         """Yield the cues of a block."""
@@ -90,8 +88,7 @@ class _Timed(Captions):
     """Subtitles in which a line with times is before the text of each cue."""
 
     ends_at_blank_line = True
-    has_data = False
-    """Whether cues may be JSON instead of text."""
+    has_data = False  # whether cues may be JSON instead of text
     times: ClassVar[re.Pattern[str]] = re.compile(
         r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*\d[^\n]*?-->[^\n]*"
     )
@@ -124,11 +121,9 @@ class Vtt(_Timed):
     """WebVTT (W3C Candidate Recommendation, 2019)."""
 
     title = "WebVTT"
+    signs = ("WEBVTT",)
     has_data = True
     marks = (LINE, TAG.replace("[^<>]", "[^>]"), *Captions.marks[2:])  # a tag ends with >, whatever is in it
-
-    def is_empty(self, data: str) -> bool:
-        return data.lstrip("\ufeff").startswith("WEBVTT")
 
 
 class Sbv(_Timed):
@@ -142,15 +137,13 @@ class Ttml(Captions):
     """TTML (W3C), and the XML of YouTube's captions."""
 
     title = "TTML"
+    signs = ("<",)
     _tags = re.compile(r"<(/?)(?:\w{1,20}:)?(?:p|text)(?=[\s/>])([^<>]*)>").finditer
     _agent = re.compile(r"agent=[\"']([^\"']*)").search
 
     def whole(self, data: str) -> int:
         ends = [data.rfind(f"</{name}>") for name in ("p", "tt:p", "text")]
         return data.find(">", max(ends)) + 1 if max(ends) >= 0 else 0
-
-    def is_empty(self, data: str) -> bool:
-        return "<" in data
 
     def cues(self, data: str) -> Iterator[Cue]:
         start, speaker = -1, None
@@ -173,6 +166,7 @@ class Ass(Captions):
     """SubStation Alpha, 4 and 4+."""
 
     title = "SubStation Alpha"
+    signs = ("[Script Info]", "[Events]")
     marks = (r"(?P<line>\\[Nn])", SPACE, OVERRIDE, TAG, MUSIC, SOUND, TURN)
     _lines = re.compile(r"(?m)^[ \t]*(\[[^\]\n]*\]|Format|Dialogue)[ \t]*:?[ \t]*([^\r\n]*)").finditer
 
@@ -182,9 +176,6 @@ class Ass(Captions):
         self._fields = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 
     whole = SpeechFile.whole  # any line
-
-    def is_empty(self, data: str) -> bool:
-        return "[Script Info]" in data or "[Events]" in data
 
     def cues(self, data: str) -> Iterator[Cue]:
         for line in self._lines(data):
@@ -200,3 +191,27 @@ class Ass(Captions):
                     named = dict(zip(self._fields, values, strict=True))
                     speaker = " ".join([named.get("style", ""), named.get("name", ""), named.get("actor", "")])
                     yield Cue(line.end() - len(values[-1]), line.end(), speaker.strip())
+
+
+class Lrc(SpeechFile):
+    """Lyrics: each line, and the title, names and album that tags have, is a line of its own. Words may have times."""
+
+    least = 1
+    _lines = re.compile(r"[^\r\n]+").finditer
+    _tag = re.compile(r"[ \t\ufeff]*\[([A-Za-z#]{1,8})[ \t]*:").match
+    _times = re.compile(r"[\[<]\d{1,3}:\d\d(?:[.:]\d{1,3})?[\]>]").finditer
+    _names = frozenset(["ti", "ar", "al", "au", "lr", "by"])  # title, artist, album, author, lyricist, who made it
+
+    def running(self, part: Part) -> RunningText:
+        data = part.data
+        spans: list[Span] = []
+        lines = [line.span() for line in self._lines(data)]
+        for start, end in lines:
+            if tag := self._tag(data, start, end):
+                closed = data.find("]", tag.end(), end)
+                if closed < 0 or tag[1].lower() not in self._names:
+                    continue
+                start, end = tag.end(), closed
+            times = [] if tag else self._times(data, start, end)
+            spans += spans_between(data, start, end, times, "\n" if spans else "")[0]
+        return RunningText(data, spans, records=len(lines))

@@ -2,8 +2,8 @@
 
 Reading: `decompressed` opens a file, whose first bytes identify its compression, as a stream of decompressed bytes;
 only a small part of them is in memory at a time, whatever the compression ratio. Writing: `compressing` opens a
-function that compresses as the suffix of the output's name (`compression_of_name`) or another file (`compressing_like`)
-requires.
+function that compresses as the suffix of the output's name (`compression_of_name`) or the first bytes of another file
+(`compression_of`) require.
 
 xopen and smart_open read bzip2 and xz with the standard library's readers, which do not report every damaged stream
 (`_Streams`), and do not pass on the compressed bytes.
@@ -218,12 +218,3 @@ def compressing(compression: Compression | None, file: BinaryIO) -> Iterator[Cal
     compressor = compression.compressor()
     yield lambda data: file.write(compressor.compress(data))
     file.write(compressor.flush())
-
-
-@contextmanager
-def compressing_like(source: Path, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-    """Open a function that writes to `file` with the compression of the file `source`."""
-    with open(source, "rb") as stream:
-        head = stream.read(HEAD)
-    with compressing(compression_of(head), file) as write:
-        yield write

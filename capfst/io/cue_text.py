@@ -10,11 +10,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from capfst.io.running_text import Copy, Span, in_capitals, upper
+from capfst.io.running_text import Copy, Span, in_capitals, spans_between, upper
 from capfst.text.sentences import CLOSES, ENDS
 
 _SOUND, _SOUND_LINE = 3, 6  # most words in round brackets that are a sound: inside a line, and as a whole line
@@ -32,8 +32,6 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
     r"(?P<override>\{[^{}\n]*\})",
     r"(?P<space>\\h)",  # FFmpeg writes it for the spaces of closed captions
 )
-_special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–](?: |[^\W\d_])").search
-_text_lines = re.compile(r"\S[^\r\n]*").finditer
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
 _first_word = re.compile(r"[^\W\d_][\w'’]*").search
@@ -78,23 +76,13 @@ class Marks:
 
     def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], bool]:
         """Return the text of a cue by lines, its remarks, and whether another speaker begins after it."""
-        capitals = _Capitals(data, begin, last)
-        if not _special(data, begin, last):  # nearly always
-            lines, before = [], " "
-            for line in _text_lines(data, begin, last):
-                skipped, breaks = _beginning(line[0], line.start(), capitals)
-                before = "\n" if breaks else before
-                if skipped < len(line[0]):
-                    lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
-                before = "\n" if _lone_label(line[0]) else " "
-            return lines, [], before == "\n"
-        lines = [[]]
+        lines: list[list[Span]] = [[]]
         remarks: list[list[Span]] = []
         before, end, starts_line, is_drawing = "", begin, True, False
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data[start:stop], start, capitals) if starts_line else (0, False)
+                skipped, breaks = _beginning(data, start, stop, begin, last) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -114,25 +102,16 @@ class Marks:
                 end = mark.start()  # it is text
             elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
                 remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
-            before += self._instead_of(mark, kind)
+            before += self._instead_of(mark)
         return [line for line in lines if line], remarks, "\n" in before
 
     def _remark(self, data: str, start: int, last: int) -> list[Span]:
-        """Return the words of the remark data[start:last]."""
-        spans: list[Span] = []
-        before = ""
-        for mark in chain(self._marks(data, start, last), [None]):
-            end = mark.start() if mark else last
-            if data[start:end].strip():
-                spans.append(Span(start, end, data[start:end], before))
-                before = ""
-            if mark:
-                before += self._instead_of(mark, mark.lastgroup).replace("\n", " ")
-                start = mark.end()
-        return spans
+        marks = self._marks(data, start, last)
+        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))[0]
 
-    def _instead_of(self, mark: re.Match[str], kind: str | None) -> str:
+    def _instead_of(self, mark: re.Match[str]) -> str:
         """Return what stands for a mark in the running text."""
+        kind = mark.lastgroup
         if kind == "entity":
             character = html.unescape(mark[0])
             return character if character.isprintable() else " " * character.isspace()
@@ -154,36 +133,27 @@ def _is_shout(text: str) -> bool:
     return text.isupper() and 1 < len(text.split()) <= _SHOUT
 
 
-class _Capitals:
-    """Finds the ends of a cue that are in capitals; it reads the cue once, when it is first asked."""
-
-    def __init__(self, data: str, begin: int, last: int) -> None:
-        self._data, self._begin, self._last = data, begin, last
-
-    @cached_property
-    def starts(self) -> range:
-        """The offsets from which the cue, up to its end, is in capitals."""
-        data, offsets = self._data, range(self._last - 1, self._begin - 1, -1)
-        upper = next((i for i in offsets if data[i].isupper()), self._begin - 1)
-        other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
-        return range(max(other + 1, self._begin), upper + 1)
+@lru_cache(1)  # a cue may have many labels
+def _capitals(data: str, begin: int, last: int) -> range:
+    """Return the offsets from which the cue data[begin:last] is, up to its end, in capitals."""
+    offsets = range(last - 1, begin - 1, -1)
+    upper = next((i for i in offsets if data[i].isupper()), begin - 1)
+    other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
+    return range(max(other + 1, begin), upper + 1)
 
 
-def _beginning(text: str, offset: int, capitals: _Capitals) -> tuple[int, bool]:
-    """Return how many characters at the beginning of a line stay as they are, and whether another speaker begins.
-
-    Args:
-        offset: of the line, in the data.
-        capitals: of its cue.
-    """
+def _beginning(data: str, start: int, end: int, begin: int, last: int) -> tuple[int, bool]:
+    """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
+    speaker begins. The cue is data[begin:last]."""
+    text = data[start:end]
     if text[0].islower():
         return 0, _lone_label(text) is not None
     dash = _dash(text)
-    start = dash.end() if dash else 0
-    label = _label(text, start)
-    if label and label[0].isupper() and offset + label.end() not in capitals.starts:
-        start = label.end()
-    return start, bool(dash or label)
+    skipped = dash.end() if dash else 0
+    label = _label(text, skipped)
+    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last):
+        skipped = label.end()
+    return skipped, bool(dash or label)
 
 
 def _is_sound(mark: re.Match[str], last: int, starts_line: bool) -> bool:

@@ -40,18 +40,12 @@ def checked(encoding: str) -> str:
 
 
 class Transcoding:
-    """Decodes a file or stream to UTF-8, and encodes its recased text.
+    """Decodes a file or stream to UTF-8, and encodes its recased text. encoding: a name that `checked` has returned;
+    errors: bytes that are not in it, or would not become the same again, raise an error; or they become U+FFFD."""
 
-    Args:
-        encoding: a name that `checked` has returned.
-        errors: bytes that are not in the encoding raise an error, or become U+FFFD.
-        exact: whether to refuse text that would not become the same bytes again.
-    """
-
-    def __init__(self, encoding: str, errors: Errors, exact: bool = True) -> None:
+    def __init__(self, encoding: str, errors: Errors) -> None:
         self.encoding = encoding
         self.errors = errors
-        self.exact = exact and errors == "strict"
         self._codec = _MARKS[encoding][b""] if encoding in _MARKS else encoding
 
     def utf8(self, pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -60,12 +54,15 @@ class Transcoding:
         Raises:
             CorpusError: bytes that are not in the encoding, or that would not stay the same.
         """
-        pieces = self._with_byte_order(pieces)
-        first = next(pieces, b"")
+        pieces, head = iter(pieces), b""
+        if marks := _MARKS.get(self.encoding):
+            while len(head) < _LONGEST_MARK and (piece := next(pieces, b"")):
+                head += piece
+            self._codec = next(codec for mark, codec in marks.items() if head.startswith(mark))
         decoder = codecs.getincrementaldecoder(self._codec)(self.errors)
         encoder = codecs.getincrementalencoder(self._codec)()
         size, held = 0, b""
-        for piece in chain([first], pieces, [b""]):
+        for piece in chain(filter(None, [head]), pieces, [b""]):
             pending = len(decoder.getstate()[0])
             try:
                 text = decoder.decode(piece, final=not piece)
@@ -75,7 +72,7 @@ class Transcoding:
                     f" `encoding`, or use `errors='replace'`."
                 ) from error
             size += len(piece)
-            if self.exact:
+            if self.errors == "strict":
                 held += piece
                 again = encoder.encode(text)
                 is_same = held.startswith(again)
@@ -87,19 +84,6 @@ class Transcoding:
                     )
             if text:
                 yield text.encode()
-
-    def _with_byte_order(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces; determine the byte order before the first one is used."""
-        pieces = iter(pieces)
-        if self.encoding not in _MARKS:
-            yield from pieces
-            return
-        head = b""
-        while len(head) < _LONGEST_MARK and (piece := next(pieces, b"")):
-            head += piece
-        self._codec = next(codec for mark, codec in _MARKS[self.encoding].items() if head.startswith(mark))
-        yield head
-        yield from pieces
 
     def writer(self, write: Callable[[bytes], object], name: str) -> Callable[[bytes | memoryview], object]:
         """Return a function that writes UTF-8, whole characters, encoded by `write`.

@@ -153,7 +153,7 @@ def failures_of(path: str | os.PathLike[str]) -> Iterator[None]:
     """Within the block, report an exception of any kind as an error of this file."""
     try:
         yield
-    except (CapfstError, MemoryError, OSError):
+    except (CapfstError, MemoryError):
         raise
     except Exception as error:
         raise failure_of(path, error) from error

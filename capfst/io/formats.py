@@ -1,16 +1,19 @@
 """The table of formats: the suffix of a file's name, before `.gz` and the like, the option `format` or the content of
 the file selects the class that reads and writes it.
 
-Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.pdf`, …), and
-those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so it is read only if its
-content is known, or its field or format is named.
+Content is recognized by its beginning, which no prose has: a sentence may begin with a bracket or a brace, but not with
+`{"name":` or `[ti:…]`. Files with any other suffix are plain text, one sentence per line, except those of unsupported
+formats (`.pdf`, …), and those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so
+it is read only if its content is known, or its field or format is named.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -22,7 +25,6 @@ from capfst.io.blocks import PIECE, raw_pieces
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.files import NO_TEXT, failures_of, suffix_of
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
-from capfst.io.signs import JSON, TEXT, TRANSCRIPT, recognized
 from capfst.options import FORMATS as NAMES
 from capfst.options import KEEP
 from capfst.text.markup import AUTO, NONE, markup_of
@@ -31,22 +33,24 @@ from capfst.text.markup import SUFFIXES as MARKUPS
 if TYPE_CHECKING:
     from capfst.io.text_file import TextFile
 
-SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")
-"""Formats with sounds and remarks."""
+_HEAD = 1 << 16  # bytes of a text that show its format
+JSON, TEXT, TRANSCRIPT = "json", "text", "transcript"
+"""JSON whose fields nobody named; plain text, whatever it looks like; JSON of a recognizer."""
+
+SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")  # formats with sounds and remarks
 JSONS = (".json", ".json3", ".jsonl", ".ndjson")
 FORMATS = {
     ".csv": "csv", ".json": "json", ".json3": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".tsv": "tsv",
 }  # fmt: skip
 """Formats of records, by the suffixes of files."""
-_OPEN = (".json", ".xml")
-"""Suffixes of files that may be anything."""
+_OPEN = (".json", ".xml")  # suffixes of files that may be anything
 _CLASSES = {
     "text": "plain_text.PlainText", "csv": "tables.Csv", "tsv": "tables.Tsv", "parquet": "parquet.Parquet",
     "jsonl": "json_records.Jsonl", "json": "json_records.Json", "json stream": "json_records.JsonTexts",
     "wiki": "wiki.Wiki",
     "srt": "captions.Srt", "vtt": "captions.Vtt", "ass": "captions.Ass", "ssa": "captions.Ass", "sbv": "captions.Sbv",
-    "ttml": "captions.Ttml", "lrc": "lyrics.Lrc", "textgrid": "textgrid.TextGrid", "po": "gettext.Po",
+    "ttml": "captions.Ttml", "lrc": "captions.Lrc", "textgrid": "timed_words.TextGrid", "po": "gettext.Po",
     "ctm": "timed_words.Ctm", "stm": "timed_words.Stm", "kaldi": "timed_words.KaldiText",
     **dict.fromkeys(NAMES[NAMES.index(TRANSCRIPT) :], "transcripts.Transcript"),
 }  # fmt: skip
@@ -54,8 +58,7 @@ _CLASSES = {
 SUFFIXES = {f".{name}": name for name in (*SUBTITLES, "lrc", "textgrid", "po", "ctm", "stm")}
 SUFFIXES |= {".dfxp": "ttml", ".pot": "po"}
 """Formats whose texts are parts of a file, by the suffixes of files."""
-_LONG_HEAD = 1 << 20
-"""Bytes that show that JSON is a recognizer's: its segments may follow the whole text."""
+_LONG_HEAD = 1 << 20  # bytes that show that JSON is a recognizer's: its segments may follow the whole text
 _NAMED = frozenset([".csv", ".tsv", ".parquet", *MARKUPS])  # whose content does not count
 
 _importing = Lock()
@@ -63,7 +66,6 @@ _importing = Lock()
 
 
 def _opened(name: str, path: Path, options: TextOptions, *more: Any) -> Any:
-    """Return the object of a format for a file."""
     module, class_name = _CLASSES[name].split(".")
     with loading(), _importing:
         made = getattr(import_module(f"capfst.io.{module}"), class_name)
@@ -78,11 +80,8 @@ def _speech(name: str, path: Path, options: TextOptions) -> Any:
 def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = KEEP) -> TextFile:
     """Return the reader of a stream in one of options.FORMATS, except plain text.
 
-    Args:
-        name: the name of the file, in errors.
-        fields: the paths of its texts, if the format is JSON or a transcript; without them, those of a transcript are
-            detected.
-        remarks: as RecaseOptions has it; in formats other than SUBTITLES, remarks are text or stay.
+    name: of the file, in errors; fields: the paths of its texts, if the format is JSON or a transcript; without them,
+    those of a transcript are detected; remarks: as RecaseOptions has it, in SUBTITLES.
     """
     options, path = TextOptions(field=fields, remarks=remarks), Path(name)
     return _opened("json stream", path, options) if format == JSON else _speech(format, path, options)
@@ -95,7 +94,13 @@ def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bo
     if suffix == ".json" and (is_matched or options.format or options.field):
         return True
     if suffix in _OPEN:
-        return _has_known_texts(path, options)
+        if speech_format(path, replace(options, format=None)):
+            return True
+        if suffix not in JSONS:
+            return False
+        from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
+
+        return has_texts(_head(path, options).decode(errors="replace"))
     return suffix in FORMATS or suffix in MARKUPS or suffix not in NO_TEXT
 
 
@@ -133,6 +138,48 @@ def _file(path: Path, options: TextOptions, suffixes: Collection[str]) -> Any:
         return _opened(name, path, options, *([markup_of(suffix, options.markup)] if name == TEXT else []))
 
 
+_TIME = r"\d{1,3}:\d\d"
+_SIGNS = {
+    JSON: r'(?:\[\s*)*\{\s*(?:"(?:[^"\\\n]|\\.){0,200}"\s*:|\}|\Z)',
+    "vtt": r"WEBVTT(?!\w)",
+    "srt": rf"(?:\d+[ \t]*\r?\n)?{_TIME}:\d\d[,.]\d+[ \t]*-->",
+    "sbv": rf"{_TIME}:\d\d\.\d+,{_TIME}:\d\d\.\d+[ \t\r]*(?:\n|\Z)",
+    "ass": r"\[(?:Script Info|Events)\]|Dialogue:[ \t]*\d+,\d+:\d\d:",
+    "ttml": r"(?:<\?[^<>]*>\s*|<!--[^<>]*>\s*)*<(?:\w{1,20}:)?(?:tt|timedtext|transcript)(?=[\s>])"
+            r"|<(?:\w{1,20}:)?p\s+begin=",
+    "lrc": (
+        r"\[(?:ti|ar|al|au|lr|by|re|ve|tool|la|id|offset|length|#)[ \t]*:[^\[\]\n]*\][ \t\r]*(?:\n|\Z)"
+        rf"|\[{_TIME}(?:\.\d+\]|(?::\d\d)?\](?=\S))"
+    ),
+    "po": r'(?:#[^\n]*(?:\n|\Z)|\s)*(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)[ \t]+"',
+    "textgrid": (
+        r'File type[ \t]*=[ \t]*"ooText|Object class[ \t]*=[ \t]*"|x(?:min|max)[ \t]*=[ \t]*-?[\d.]|tiers\?[ \t]*<'
+        r'|(?:text|mark|class)[ \t]*=[ \t]*"|name[ \t]*=[ \t]*"[^"\n]*"\s*\Z'
+        r"|(?:number|time|size)[ \t]*=[ \t]*[\d.]+\s*\Z"
+        r"|(?:intervals|points|item)[ \t]*\[\d*\]:|(?:intervals|points):[ \t]*size[ \t]*="
+    ),
+}  # fmt: skip
+_STARTS = tuple(
+    b"{ [ < # WEBVTT Dialogue: msg File Object x tiers? text mark class name number time size intervals points item"
+    b" 0 1 2 3 4 5 6 7 8 9".split()
+)
+"""What a text begins with that may have a sign. Most texts have none of these, so that nothing is searched in them."""
+
+
+def recognized(head: bytes) -> str | None:
+    """Return the format of a text that begins so (_HEAD bytes, or all of it); None if it is plain."""
+    head = head[:_HEAD].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not head.startswith(_STARTS):
+        return None
+    found = _signs()(head.decode(errors="replace"))
+    return found.lastgroup if found else None
+
+
+@cache
+def _signs():  # type: ignore[no-untyped-def]
+    return re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in _SIGNS.items()), re.ASCII).match
+
+
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
     """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
     found = recognized(head)
@@ -158,17 +205,6 @@ def speech_format(path: Path, options: TextOptions) -> str | None:
         return None
     found = format_of_text(_head(path, options), options.field)
     return None if suffix in JSONS and found != TRANSCRIPT else found
-
-
-def _has_known_texts(path: Path, options: TextOptions) -> bool:
-    """Return whether a file whose suffix leaves open what it contains has texts that are known by its content."""
-    if speech_format(path, replace(options, format=None)):
-        return True
-    if suffix_of(path.name) not in JSONS:
-        return False
-    from capfst.io.json_records import has_texts  # noqa: PLC0415  (few files are JSON)
-
-    return has_texts(_head(path, options).decode(errors="replace"))
 
 
 def _head(path: Path, options: TextOptions) -> bytes:

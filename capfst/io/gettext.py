@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from capfst.io.running_text import RunningText, Span
+from capfst.io.running_text import RunningText, Span, spans_between
 from capfst.io.text_file import Part, SpeechFile
 
 _strings = re.compile(r'(?m)^[ \t\ufeff]*(?:(msg\w{2,9})(?:\[\d+\])?[ \t]*)?"((?:[^"\\\n]|\\.)*)"').finditer
@@ -40,17 +40,11 @@ class Po(SpeechFile):
                 self._is_header &= not string[2]
             if self._keyword != "msgstr" or self._is_header:
                 continue
-            start, last = string.span(2)
-            for escape in _escapes(data, start, last):
-                before = _add(spans, data, start, escape.start(), before) + _CHARACTERS.get(escape[0], "")
-                start = escape.end()
-            before = _add(spans, data, start, last, before)
+            escapes = _escapes(data, *string.span(2))
+            found, before = spans_between(data, *string.span(2), escapes, before, _character)
+            spans += found
         return RunningText(data, spans, records=n_texts)
 
 
-def _add(spans: list[Span], data: str, start: int, end: int, before: str) -> str:
-    """Add a span if it is not empty; return what is before the next one."""
-    if start == end:
-        return before
-    spans.append(Span(start, end, data[start:end], before))
-    return ""
+def _character(escape: re.Match[str]) -> str:
+    return _CHARACTERS.get(escape[0], "")

@@ -11,71 +11,47 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from capfst.exceptions import OptionError
+from capfst.io.text_file import FormatError
 
-Step = str | None
-"""The name of a field; None: each item of an array."""
+Step = str | None  # the name of a field; None: each item of an array
 Paths = dict[Step, Any]
 """Paths as a tree: by their next steps, the tree of their other steps, or the whole path where it ends."""
 
 _value = json.JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
 _listing = json.JSONDecoder(parse_int=lambda digits: 0)
 _space = re.compile(r"[ \t\r\n]*").match
-_tokens = re.compile(r"\\.|\[\]|\.|[^\\.\[]+|.", re.DOTALL).findall
+_steps = re.compile(r"\.?\[\]|\.((?:\\.|\[(?!\])|[^.\[])*)", re.DOTALL).finditer
+_escaped = re.compile(r"\\(.)", re.DOTALL).sub
 _KINDS = {"{": "an object", "[": "an array", '"': "a string"}
 _MOST_LISTED = 20
 
 
-class WrongTextError(Exception):
-    """A value in which a path leads to no text. The message has the problem, without place and remedy."""
-
-
-class InvalidJsonError(Exception):
-    """A text is not JSON from an offset on. The message has the problem."""
-
-    def __init__(self, problem: str, offset: int) -> None:
-        super().__init__(problem)
-        self.offset = offset
-
-
 def value_at(text: str, start: int) -> tuple[Any, int]:
     """Return the JSON value that begins at `start`, with its numbers as they are written, and its end, with the space
-    after it; InvalidJsonError if there is none."""
+    after it; FormatError if there is none."""
     try:
         value, end = _value(text, start)
     except StopIteration as error:
-        raise InvalidJsonError("a value is missing", error.value) from error
+        raise FormatError("a value is missing", error.value) from error
     except json.JSONDecodeError as error:
-        raise InvalidJsonError(error.msg, error.pos) from error
+        raise FormatError(error.msg, error.pos) from error
     except RecursionError as error:
-        raise InvalidJsonError("it is nested too deeply", start) from error
+        raise FormatError("it is nested too deeply", start) from error
     return value, after_space(text, end)
 
 
 def steps(path: str) -> list[Step]:
     """Return the steps of a path; OptionError if it is not one."""
-    found: list[Step] = []
-    name: str | None = None  # that is being read; None: there is none before the next period
-    for token in _tokens(path):
-        if token == ".":
-            if name is not None or not found:
-                found.append(name or "")
-            name = ""
-        elif token == "[]":
-            if name:
-                found.append(name)
-            found.append(None)
-            name = None
-        elif name is None and found:
-            raise OptionError(f"`field` is {path!r}. Put a period after [].")
-        else:
-            name = (name or "") + (token[1:] if len(token) == 2 and token[0] == "\\" else token)
-    if name is not None or not found:
-        found.append(name or "")
-    return found
+    whole = path if path.startswith("[]") else f".{path}"
+    found = list(_steps(whole))
+    if sum(len(step[0]) for step in found) < len(whole):
+        raise OptionError(f"`field` is {path!r}. Put a period after [].")
+    return [None if step[1] is None else _escaped(r"\1", step[1]) for step in found]
 
 
 def as_path(name: str) -> str:
@@ -111,18 +87,18 @@ def find_texts(line: str, start: int, paths: Paths) -> list[slice | None]:
     Of several fields of one name in an object, the last one counts. An item of an array may lack a field.
 
     Raises:
-        WrongTextError: a path leads nowhere, although no array on it is empty, or to something else.
+        FormatError: a path leads nowhere, although no array on it is empty, or to something else.
     """
     found: set[str] = set()
     try:
         texts, _ = _texts(line, start, paths, found)
         absent = [path for path in _ends(paths) if path not in found]
         if absent:
-            raise WrongTextError(f"the object has no field {absent[0]!r}")
-    except WrongTextError as error:
+            raise FormatError(f"the object has no field {absent[0]!r}")
+    except FormatError as error:
         known = ", ".join(known_paths(line, start))[:200]
         remedy = f"Use `field` with one of its texts: {known}" if known else "None of its fields is a text"
-        raise WrongTextError(f"{error}. {remedy}") from None
+        raise FormatError(f"{error}. {remedy}") from None
     return texts
 
 
@@ -178,9 +154,9 @@ def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[
         return ([slice(i + 1, end - 1) if value is not None else None] if isinstance(node, str) else []), end
     path, kind = next(_ends(node)), _KINDS.get(kind, "a number or truth value")
     if isinstance(node, str):
-        raise WrongTextError(f"the field {path!r} is not a string, but {kind}")
+        raise FormatError(f"the field {path!r} is not a string, but {kind}")
     wanted = "an array" if None in node else "an object"
-    raise WrongTextError(f"there is no field {path!r}, but {kind} where {wanted} should be")
+    raise FormatError(f"there is no field {path!r}, but {kind} where {wanted} should be")
 
 
 def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
@@ -197,20 +173,18 @@ def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
 def known_paths(text: str, start: int) -> list[str]:
     """Return the paths of the texts in the JSON value that begins there, of which only the first item of an array is
     searched; nothing if it is not valid."""
-    found: list[str] = []
-
-    def search(value: Any, path: str) -> None:
-        if len(found) >= _MOST_LISTED:
-            return
-        if isinstance(value, dict):
-            for name, each in value.items():
-                search(each, f"{path}.{as_path(name)}" if path else as_path(name))
-        elif isinstance(value, list):
-            if value:
-                search(value[0], f"{path}[]")
-        elif isinstance(value, str) and path:
-            found.append(path)
-
     with suppress(ValueError, RecursionError):
-        search(_listing.raw_decode(text, start)[0], "")
-    return found
+        return list(islice(_paths(_listing.raw_decode(text, start)[0], ()), _MOST_LISTED))
+    return []
+
+
+def _paths(value: Any, path: tuple[Step, ...]) -> Iterator[str]:
+    """Yield the paths of the texts in a parsed value that has this path."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _paths(each, (*path, name))
+    elif isinstance(value, list):
+        for each in value[:1]:
+            yield from _paths(each, (*path, None))
+    elif isinstance(value, str) and path:
+        yield as_text(path)

@@ -19,8 +19,6 @@ from typing import Any, ClassVar
 
 from capfst.exceptions import OptionError
 from capfst.io.json_paths import (
-    InvalidJsonError,
-    WrongTextError,
     after_space,
     find_texts,
     known_paths,
@@ -29,7 +27,7 @@ from capfst.io.json_paths import (
     value_at,
     values_at,
 )
-from capfst.io.lines import LineFormat, MalformedError
+from capfst.io.lines import LineFormat
 from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.text_file import FormatError, TextFile
 
@@ -77,8 +75,7 @@ def _escaped(character: str, like: str) -> str:
 
 
 class Jsonl(LineFormat):
-    is_line: ClassVar[bool] = True
-    """Whether a record is a line, of which the value is all."""
+    is_line: ClassVar[bool] = True  # whether a record is a line, of which the value is all
     unescape = staticmethod(unescape)
     escape = staticmethod(escape)
 
@@ -106,13 +103,13 @@ class Jsonl(LineFormat):
         return after_space(record, begin) if record[begin:].strip() else None
 
     def _value(self, record: str, begin: int) -> Any:
-        """Return the value of a record; MalformedError if it is not valid JSON."""
+        """Return the value of a record; FormatError if it is not valid JSON."""
         try:
             value, end = value_at(record, begin)
             if self.is_line and end < len(record):
-                raise InvalidJsonError("an object must be all of the line", end)
-        except InvalidJsonError as error:
-            raise MalformedError(f"invalid JSON, column {error.offset + 1}: {error}") from error
+                raise FormatError("an object must be all of the line", end)
+        except FormatError as error:
+            raise FormatError(f"invalid JSON, column {error.offset + 1}: {error}") from error
         return value
 
     def find(self, record: str, number: int) -> list[slice | None]:
@@ -120,11 +117,7 @@ class Jsonl(LineFormat):
         begin = self.begin_of(record, number)
         if begin is None:
             return []
-        value = self._value(record, begin)
-        try:
-            return self._find_fast(record, value) or find_texts(record, begin, self.paths)
-        except WrongTextError as error:
-            raise MalformedError(str(error)) from error
+        return self._find_fast(record, self._value(record, begin)) or find_texts(record, begin, self.paths)
 
     def _find_fast(self, record: str, value: Any) -> list[slice | None]:
         """Return the positions if the record contains each key only once, without escapes; else an empty list."""
@@ -151,7 +144,7 @@ class Jsonl(LineFormat):
         whole = self._value(record, begin)
         values = [value for path in self._steps for value in values_at(whole, path)]
         if not values:
-            raise MalformedError(f"the object has no field {', '.join(self.settings['field'])!r}")
+            raise FormatError(f"the object has no field {', '.join(self.settings['field'])!r}")
         return None if values == [None] else json.dumps(values)
 
 
@@ -160,10 +153,9 @@ class JsonItems(TextFile):
 
     most = 256 << 20
     too_long = "an item has more than {} million characters. Write the array as JSON lines with `jq -c '.[]'`."
-    is_array = False
-    """Whether the records are the items of an array. Known when the first part has been cut."""
+    is_array = False  # whether the records are the items of an array. Known when the first part has been cut.
 
-    def item_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
+    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
         """Return the ends of items, each with the comma and the space after it. The last item is left out if it may be
         incomplete.
 
@@ -184,14 +176,14 @@ class JsonItems(TextFile):
                 _, begin = value_at(data, begin)
                 if self.is_array:
                     if not data.startswith((",", "]"), begin):
-                        raise InvalidJsonError(", or ] expected", begin)
+                        raise FormatError(", or ] expected", begin)
                     closes, begin = data[begin] == "]", after_space(data, begin + 1)
                     if closes and begin < n:
-                        raise InvalidJsonError("the array is not all of the file", begin)
+                        raise FormatError("the array is not all of the file", begin)
                 if not is_last and begin == n and (self.is_array or not data.endswith("}\n")):
                     return ends
                 ends.append(end := begin)
-        except InvalidJsonError as error:
+        except FormatError as error:
             if is_last:
                 raise FormatError(f"invalid JSON: {error}. Fix it.", error.offset) from error
             return ends
@@ -210,9 +202,6 @@ class Json(JsonItems, Jsonl):
         if self.on_error == "drop":
             raise OptionError(f"{path}: items of .json files cannot be dropped. Use --on-error pass.")
 
-    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        return self.item_ends(data, is_first, is_last)
-
     def names(self, data: str) -> list[str]:
         return known_paths(data, after_beginning(data))
 
@@ -227,14 +216,11 @@ class JsonTexts(Json):
     longest = sys.maxsize
 
     def __init__(self, path: Path, options: TextOptions) -> None:
-        super().__init__(path, _Fields(field=options.field or BatchOptions.usual_field))
+        super().__init__(path, TextOptions(field=options.field or BatchOptions.usual_field))
+        self.remedy = ""
 
     def find(self, record: str, number: int) -> list[slice | None]:
         return [text for text in super().find(record, number) if text is not None and text.start < text.stop]
-
-
-class _Fields(TextOptions):
-    remedy = ""
 
 
 def has_texts(head: str) -> bool:
@@ -243,7 +229,7 @@ def has_texts(head: str) -> bool:
     try:
         value_at(head, begin)
         return bool(find_texts(head, begin, tree(BatchOptions.usual_field)))
-    except (WrongTextError, InvalidJsonError):
+    except FormatError:
         return False
 
 

@@ -17,22 +17,18 @@ import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.io.alignments import OtherTexts, mismatch
-from capfst.io.blocks import raw_pieces
+from capfst.io.blocks import raw_pieces, refuse_foreign
 from capfst.io.compression import OnRead
 from capfst.io.encodings import advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText, Span
-from capfst.io.text_file import Part, TextFile
+from capfst.io.text_file import FormatError, Part, TextFile
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 from capfst.text.utf8 import decoded, encoded
 
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search
 _line_ends = re.compile("\n").finditer
-
-
-class MalformedError(Exception):
-    """A record violates its format. The message has the problem, without place and remedy."""
 
 
 class Record(NamedTuple):
@@ -64,23 +60,20 @@ class LineFormat(TextFile):
     a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `record_ends` and `splittable`, if a record may have several lines."""
 
-    splittable = True
-    """Whether each line end ends a record, so that parts of a file can be recased separately."""
-    longest = 4 << 20
-    """Characters of a text that are recased at once, to bound the additional memory."""
-    least_lines: ClassVar[int] = 1
-    """The number of lines of a record without a line end."""
+    splittable = True  # whether each line end ends a record, so that parts of a file can be recased separately
+    longest = 4 << 20  # characters of a text that are recased at once, to bound the additional memory
+    least_lines: ClassVar[int] = 1  # the number of lines of a record without a line end
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
         self.markup = markup_of("", options.markup)
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.others = [self.other(selected) for selected in options.other_texts()]
+        names = [name for name in (options.source, options.align) if name is not None]
+        self.others = [self.other(options.selecting(name)) for name in names]
         """Formats of this file that select the source and the alignment of each record."""
         self.by_document = options.document is not None
-        document_key = options.document_key()
-        self.document = self.other(document_key) if document_key else None
+        self.document = self.other(options.selecting(options.document)) if options.document else None
         """Format of this file that selects the value that the records of a document share."""
         if self.by_document or self.transcoding:
             self.splittable = False
@@ -89,8 +82,7 @@ class LineFormat(TextFile):
         """Return a format of this file that selects another text of its records."""
         return type(self)(self.path, options)
 
-    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        """Return the ends of records as `ends`."""
+    def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:  # as `ends`
         return ends_of_lines(data, is_last)
 
     def begin(self, header: str) -> None:
@@ -120,7 +112,7 @@ class LineFormat(TextFile):
         its line end; `number` is that of its first line.
 
         Raises:
-            MalformedError: the record violates the format.
+            FormatError: the record violates the format.
         """
         raise NotImplementedError
 
@@ -158,11 +150,14 @@ class LineFormat(TextFile):
         malformed."""
         try:
             return self.document.key(record, 1 if is_first else 2) if self.document else None
-        except MalformedError:
+        except FormatError:
             return None
 
     def pieces(self, on_read: OnRead) -> Iterator[Any]:
-        return self.cut(self.raw(on_read))
+        pieces = raw_pieces(self.path, on_read, self.transcoding)
+        first = next(pieces, b"")
+        refuse_foreign(first, str(self.path))
+        return self.cut(chain([first], pieces))
 
     def records(self, part: Part) -> Iterator[Record]:
         """Yield the records of a part with the positions of their texts.
@@ -180,7 +175,7 @@ class LineFormat(TextFile):
             is_malformed, key = False, None
             try:
                 if has_bad and (bad := _NOT_UTF8(text)):
-                    raise MalformedError(
+                    raise FormatError(
                         f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {text[: bad.start()][-20:]!r}."
                         f" {advice(part.data.encode(errors='surrogateescape'))}"
                     )
@@ -189,7 +184,7 @@ class LineFormat(TextFile):
                     others = self._others(text, number, positions)
                 if self.document and positions:
                     key = self.document.key(text, number)
-            except MalformedError as error:
+            except FormatError as error:
                 positions, is_malformed = [], True
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
@@ -197,11 +192,11 @@ class LineFormat(TextFile):
             yield Record(text, found, is_malformed, others, key)  # type: ignore[arg-type]
 
     def _others(self, record: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
-        """Return the other texts of each text of a record; MalformedError if they do not fit it."""
+        """Return the other texts of each text of a record; FormatError if they do not fit it."""
         found = [other.find(record, number) for other in self.others]
         if any(len(each) != len(positions) for each in found):
             counts = ", ".join(str(len(each)) for each in found)
-            raise MalformedError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
+            raise FormatError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
         others: list[OtherTexts] = []
         for position, *there in zip(positions, *found, strict=True):
             if position is None:
@@ -209,7 +204,7 @@ class LineFormat(TextFile):
             pairs = zip(self.others, there, strict=True)
             texts = [other.unescape(record[each]) if each is not None else "" for other, each in pairs]
             if why := mismatch(self.unescape(record[position]), texts):
-                raise MalformedError(why)
+                raise FormatError(why)
             others.append(tuple(encoded(text) for text in texts))
         return others
 

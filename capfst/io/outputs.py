@@ -17,7 +17,7 @@ from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.files import expand
 from capfst.io.formats import can_recase
 from capfst.io.protocol import TextOptions
-from capfst.system.locks import lock, open_folder
+from capfst.system.atomic import lock, open_folder
 
 MANIFEST = ".capfst-batch.jsonl"
 """Name of the manifest (batch/manifest.py) in an output folder, which no output may have."""
@@ -51,8 +51,10 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
     left_out: list[str] = []
     for name in map(str, names):
         for file, base, folder in expand(name):
-            if folder is not None:
-                _refuse_inside(folder, out)
+            if folder is not None and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
+                raise OptionError(
+                    f"{out}: the output folder is inside the input folder ({folder}). Choose another output folder."
+                )
             is_link = folder is not None and file.is_dir()
             if is_link or (base is not None and not can_recase(file, options, is_matched=folder is None)):
                 left_out.append(str(file))
@@ -69,27 +71,13 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
                 )
     if not items:
         raise CorpusError("no text files in the inputs. Name files, folders or quoted glob patterns.")
-    _refuse_overwriting(items, out, os.path.realpath(model))
-    _refuse_outside(items, out)
+    _refuse_others(items, out, os.path.realpath(model))
     return Plan([PlannedFile(file, output) for output, file in items.items()], left_out)
 
 
-def _refuse_inside(folder: Path, out: Path) -> None:
-    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
-        raise OptionError(
-            f"{out}: the output folder is inside the input folder ({folder}). Choose another output folder."
-        )
-
-
-def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
-    """Refuse outputs that links in the output folder lead out of it."""
+def _refuse_others(items: dict[Path, Path], out: Path, lm: str) -> None:
+    """Refuse outputs that would replace another file, or that links in the output folder lead out of it."""
     inside = os.path.realpath(out)
-    for output in items:
-        if not Path(real := os.path.realpath(output)).is_relative_to(inside):
-            raise OptionError(f"{output}: the output would be written to {real}, outside of {out}. Remove the link.")
-
-
-def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
     sources = {os.path.realpath(file): file for file in items.values()}
     for output, file in items.items():
         real = os.path.realpath(output)
@@ -103,6 +91,8 @@ def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
             raise OptionError(
                 f"{items[above]}: would become {above}, a folder of the output {output}. Recase one of them at a time."
             )
+        if not Path(real).is_relative_to(inside):
+            raise OptionError(f"{output}: the output would be written to {real}, outside of {out}. Remove the link.")
 
 
 def make_folder(folder: Path) -> None:

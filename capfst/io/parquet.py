@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.exceptions import CorpusError, OptionError, missing_extra
 
@@ -29,14 +31,14 @@ except ImportError as error:
     raise missing_extra("Parquet files need pyarrow", "parquet") from error
 
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
-from capfst.io.arrow import as_binary, from_rows, recase_rows
 from capfst.io.compression import OnRead
-from capfst.io.lines import MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.io.running_text import RunningText, Span
 from capfst.io.tables import no_single_column
-from capfst.io.text_file import BLOCK
+from capfst.io.text_file import BLOCK, FormatError
 from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
+from capfst.text.utf8 import encoded
 
 
 class RowSlice(NamedTuple):
@@ -45,13 +47,13 @@ class RowSlice(NamedTuple):
     columns: list[pa.Array]  # the values of the columns to recase
     row: int  # number of the first row in the file, from 1
     row_group: pa.Table | None  # the whole group in its last slice, else None
-    others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
-    begins: pa.Array | None = None  # whether a document begins with a row; None: there are no documents
+    others: list[pa.Array]  # of the columns of source and alignment
+    begins: pa.Array | None  # whether a document begins with a row; None: there are no documents
 
 
 class RecasedSlice(NamedTuple):
     columns: list[pa.Array]
-    keep: pa.Array | None  # whether a row is kept; None: all are
+    keep: npt.NDArray[np.bool_]  # whether a row is kept
     row_group: pa.Table | None  # as in RowSlice
 
 
@@ -72,10 +74,9 @@ class Parquet:
                 f" {', '.join(names)[:200]}."
             )
         self.indices = list(dict.fromkeys(map(self._index, options.column)))
-        self.others = [self._index(selected.column[0]) for selected in options.other_texts()]
+        self.others = [self._index(name) for name in (options.source, options.align) if name is not None]
         self.by_document = options.document is not None
-        document_key = options.document_key()
-        self.document = self._index(document_key.column[0]) if document_key else None
+        self.document = self._index(options.document) if options.document else None
         self.settings: dict[str, Any] = options.settings() | {"column": list(options.column)}
         for index in (*self.indices, *self.others):
             column_type = self.schema.types[index]
@@ -149,89 +150,53 @@ class Parquet:
                 # The file's bytes are passed on in proportion to the row groups; they need not be the group's own.
                 _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
                 begins = self._begins(table)
-                for start, end in _bounds(max((table.column(i) for i in self.indices), key=_size), begins):
-
-                    def part(index: int, table: pa.Table = table, start: int = start, end: int = end) -> pa.Array:
-                        return _as_array(table.column(index).slice(start, end - start).combine_chunks())
-
-                    others, last = tuple(map(part, self.others)), table if end == len(table) else None
-                    its_begins = None if begins is None else begins.slice(start, end - start)
-                    yield RowSlice(list(map(part, self.indices)), row, last, others, its_begins)
+                for start, end in _bounds(max(map(table.column, self.indices), key=attrgetter("nbytes")), begins):
+                    rows, last = table.slice(start, end - start), table if end == len(table) else None
+                    columns, others = ([_column(rows, i) for i in given] for given in (self.indices, self.others))
+                    yield RowSlice(columns, row, last, others, begins and begins.slice(start, end - start))
                     row += end - start
             _read_on(stream, size - stream.tell(), on_read)
 
-    def _begins(self, table: pa.Table) -> pa.Array | None:
-        """Return for each row of a row group whether a document begins with it; None if there are no documents."""
+    def _begins(self, table: pa.Table) -> pa.Array | None:  # as in RowSlice
         if not self.by_document:
             return None
         if self.document is None or not len(table):
             return pa.repeat(True, len(table))
-        keys = _plain(_as_array(table.column(self.document).combine_chunks()))
+        keys = _plain(_column(table, self.document))
         differs = pc.fill_null(pc.not_equal(keys.slice(1), keys.slice(0, len(keys) - 1)), True)
         return pa.concat_arrays([pa.array([True]), differs])
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
-        columns = [_rows(values) for values in piece.columns]
-        width, n_rows = len(columns), len(columns[0])
-        values = [value for row in zip(*columns, strict=True) for value in row]  # row by row; None: no text
-        malformed, other_texts = self._checked(values, width, piece)
-        present = np.array([value is not None for value in values], bool)
-        texts = [value for value in values if value is not None]
-        before: list[bool] = []  # whether a document begins with a text, after a blank line
-        if piece.begins is not None and texts:
-            begins = np.asarray(piece.begins)
-            documents = np.repeat(np.cumsum(begins), width)[present]
-            before = [bool(begins[0]), *(np.diff(documents) > 0).tolist()]
-        counts = RecaseCounts(records=n_rows, malformed=len(malformed), lines=-sum(before))
-
-        def counted(text: bytes) -> memoryview:
-            nonlocal counts
-            recased, more = recase(text, *joined_texts(other_texts))
-            counts += more.at(row_of)
-            return recased
-
-        def row_of(line: int) -> int:
-            ends = np.cumsum([text.count(b"\n") + 1 for text in texts])  # the line after each text
-            return int(piece.row - 1 + np.flatnonzero(present)[np.searchsorted(ends, line, "right")] // width)
-
-        if before:
-            texts = [b"\n" * is_blank + text for text, is_blank in zip(texts, before, strict=True)]
-        recased = recase_rows(counted, texts)
-        if before:
-            recased = [text[is_blank:] for text, is_blank in zip(recased, before, strict=True)]
-        following = iter(recased)
-        values = [value if value is None else next(following) for value in values]
-        for row in malformed:
-            values[row * width : row * width + width] = [column[row] for column in columns]
-        arrays = [_like(values[number::width], column.type) for number, column in enumerate(piece.columns)]
-        keep = None
-        if malformed and self.on_error == "drop":
-            keep = pa.array(np.isin(np.arange(n_rows), malformed, invert=True))
-        return RecasedSlice(arrays, keep, piece.row_group), counts
-
-    def _checked(self, values: list[bytes | None], width: int, piece: RowSlice) -> tuple[list[int], list[OtherTexts]]:
-        """Replace bytes that are not UTF-8 in the values of rows by U+FFFD, and those of malformed rows by None. Return
-        the indices of malformed rows, and the other texts of each value."""
-        malformed: list[int] = []
-        found: list[OtherTexts] = []
-        with suppress(UnicodeDecodeError):
-            b"\n".join(filter(None, values)).decode()
-            if not piece.others:  # nearly always
-                return malformed, found
-        others = list(zip(*map(_rows, piece.others), strict=True))
-        for row in range(len(values) // width):
-            part = slice(row * width, row * width + width)
+        columns, others = (list(map(_rows, given)) for given in (piece.columns, piece.others))
+        documents = [0] * len(columns[0]) if piece.begins is None else np.cumsum(piece.begins).tolist()
+        is_good = np.ones(len(columns[0]), bool)
+        spans: list[Span] = []  # each at its row and column
+        other_texts: list[OtherTexts] = []
+        document = n_blank = 0
+        for row, values in enumerate(zip(*columns, strict=True)):
+            number = piece.row + row
             try:
-                texts = [None if value is None else self._decoded(value, piece.row + row) for value in values[part]]
-                found += [self._other_texts(text, others[row], piece.row + row) for text in texts
-                          if others and text is not None]  # fmt: skip
-            except MalformedError:
-                malformed.append(row)
-                texts = [None] * width
-            values[part] = [None if text is None else text.encode() for text in texts]
-        return malformed, found
+                texts = [(k, self._decoded(value, number)) for k, value in enumerate(values) if value is not None]
+                if others:
+                    found = [column[row] for column in others]
+                    other_texts += [self._other_texts(text, found, number) for _, text in texts]
+            except FormatError:
+                is_good[row] = False
+                continue
+            for k, text in texts:
+                is_new, document = documents[row] != document, documents[row]
+                spans.append(Span(row, k, text, "\n" * (is_new + bool(spans))))
+                n_blank += is_new
+        running = RunningText("\n" * len(is_good), spans)  # a line per row
+        recased, counts = recase(running.text, *joined_texts(other_texts))
+        for (row, k, *_), value in zip(spans, running.values(recased), strict=True):
+            columns[k][row] = encoded(value)
+        counts = counts.at(lambda line: piece.row - 1 + line)
+        counts += RecaseCounts(len(is_good), is_good.tolist().count(False), -n_blank)
+        arrays = [_like(rows, column.type) for rows, column in zip(columns, piece.columns, strict=True)]
+        return RecasedSlice(arrays, is_good | (self.on_error == "pass"), piece.row_group), counts
 
-    def _other_texts(self, text: str, others: tuple[bytes | None, ...], row: int) -> OtherTexts:
+    def _other_texts(self, text: str, others: list[bytes | None], row: int) -> OtherTexts:
         """Return the other texts of a row; raise as `_malformed` if they do not fit its text."""
         decoded = [self._decoded(other or b"", row) for other in others]
         if why := mismatch(text, decoded):
@@ -247,9 +212,9 @@ class Parquet:
             raise self._malformed(row, why, f"{self.remedy.removesuffix('.')}, or use `errors='replace'`.") from error
 
     def _malformed(self, row: int, why: str, remedy: str) -> Exception:
-        """Return the exception for a malformed row: CorpusError if it fails the file, else MalformedError."""
+        """Return the exception for a malformed row: CorpusError if it fails the file, else FormatError."""
         fails = self.on_error == "fail"
-        return CorpusError(f"{self.path}, row {row}: {why}. {remedy}") if fails else MalformedError(why)
+        return CorpusError(f"{self.path}, row {row}: {why}. {remedy}") if fails else FormatError(why)
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
@@ -265,26 +230,18 @@ class Parquet:
                     field = self.schema.field(index)
                     parts = [each.columns[number] for each in recased]
                     table = table.set_column(index, field, pa.chunked_array(parts, field.type))
-                if any(each.keep is not None for each in recased):
-                    keeps = [_kept(each) for each in recased]
-                    table = table.filter(pa.chunked_array(keeps, pa.bool_()))
+                keep = np.concatenate([each.keep for each in recased])
+                if not keep.all():
+                    table = table.filter(pa.array(keep))
                 writer.write_table(table, row_group_size=max(1, len(table)))
                 recased.clear()
 
             yield write
 
 
-def _kept(piece: RecasedSlice) -> pa.Array:
-    """Return whether each row is kept."""
-    return piece.keep if piece.keep is not None else pa.repeat(True, len(piece.columns[0]))
-
-
-def _size(column: pa.ChunkedArray) -> int:
-    return int(column.nbytes)
-
-
-def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _column(table: pa.Table, index: int) -> pa.Array:
     """Return a column as one array, which some versions of pyarrow return already."""
+    column = table.column(index).combine_chunks()
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -292,16 +249,21 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _like(rows: list[bytes | None], type: pa.DataType) -> pa.Array:
-    """Return a column with these texts, of a type that may have a dictionary."""
-    if not pa.types.is_dictionary(type):
-        return from_rows(rows, type)
-    return from_rows(rows, type.value_type).dictionary_encode().cast(type)
-
-
 def _rows(values: pa.Array) -> list[bytes | None]:
-    rows: list[bytes | None] = as_binary(_plain(values)).to_pylist()
+    plain = _plain(values)
+    rows: list[bytes | None] = plain.view(_binary(plain.type)).to_pylist()
     return rows
+
+
+def _like(rows: list[bytes | None], type: pa.DataType) -> pa.Array:
+    """Return a column with these texts, which may not be UTF-8, of a type that may have a dictionary."""
+    if pa.types.is_dictionary(type):
+        return _like(rows, type.value_type).dictionary_encode().cast(type)
+    return pa.array(rows, _binary(type)).view(type)
+
+
+def _binary(type: pa.DataType) -> pa.DataType:
+    return pa.large_binary() if pa.types.is_large_string(type) else pa.binary()
 
 
 def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:

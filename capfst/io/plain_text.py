@@ -86,7 +86,6 @@ class PlainText(LineFormat):
         return recased if part.hidden is None else shown(recased, part.hidden), counts
 
     def _recased_lines(self, part: TextBlock, recase: Recase) -> tuple[bytes, RecaseCounts]:
-        """Recase a block with malformed lines."""
         good = [not record.is_malformed for record in self.records(part)]
         lines = list(lines_of(part.original))
         original, text = (b"".join(compress(each, good)) for each in (lines, lines_of(part.data)))

@@ -74,15 +74,6 @@ class TextOptions:
         chosen = (name,)
         return replace(self, field=chosen, column=chosen, source=None, align=None, document=None, markup="none")
 
-    def other_texts(self) -> list[TextOptions]:
-        """Return, for the source and the alignment of each text, the options that select it."""
-        return [self.selecting(name) for name in (self.source, self.align) if name is not None]
-
-    def document_key(self) -> TextOptions | None:
-        """Return the options that select the value that the records of a document share; None if there is no such
-        value."""
-        return self.selecting(self.document) if self.document else None
-
     def settings(self) -> dict[str, str]:
         """Return the options on which the output of every format depends."""
         named = {"source": self.source, "align": self.align, "document": self.document, "delimiter": self.delimiter}
@@ -162,7 +153,8 @@ class RecaseCounts:
     def __str__(self) -> str:
         bad = f", {self.malformed:,} of {quantity(self.records, 'record')} malformed" if self.malformed else ""
         size = f"{quantity(self.lines, 'line')}, {quantity(self.tokens, 'token')}"
-        return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}"
+        repair = f", {self.repair}" if self.stretches else ""
+        return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}{repair}"
 
 
 class Reader(Protocol):

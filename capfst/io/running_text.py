@@ -67,28 +67,9 @@ NO_PAUSES = Pauses(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class SpokenText(bytes):
-    """Running text in UTF-8 whose pauses are known, and where in the file its words are."""
+    """Running text in UTF-8 of a part of a file."""
 
-    def __new__(cls, text: bytes, running: RunningText) -> SpokenText:
-        spoken = super().__new__(cls, text)
-        spoken._running = running
-        return spoken
-
-    _running: RunningText
-
-    @property
-    def pauses(self) -> Pauses:
-        """The pauses in it, which few need, and which take some time to find."""
-        return self._running.pauses()
-
-    @property
-    def n_lines(self) -> int:
-        """The number of line ends of the part of the file."""
-        return self._running.data.count("\n")
-
-    def place(self, offset: int) -> tuple[int, float | None]:
-        """Return the line of the part of the file, from 0, and the time, in seconds, of a byte of the text."""
-        return self._running.place(offset)
+    running: RunningText
 
 
 class Copy(NamedTuple):
@@ -135,10 +116,6 @@ class Remarks(NamedTuple):
 NO_REMARKS = Remarks([], False)
 
 
-def _as_it_is(old: str, new: str) -> str:
-    return new
-
-
 @dataclass(eq=False)
 class RunningText:
     """A part of a file and its running text."""
@@ -146,7 +123,9 @@ class RunningText:
     data: str  # the part
     spans: list[Span]  # of its running text, in the order of this text, without overlaps; then those of remarks
     copies: Sequence[Copy] = ()  # further spans, and those of `spans`, or of earlier copies; spans may be in both
-    escape: Callable[[str, str], str] = _as_it_is  # the characters of a span, recased text → as it is written
+    escape: Callable[[str, str], str] = lambda old, new: (
+        new
+    )  # the characters of a span, recased text → as it is written
     records: int = 0  # of the part: lines, objects or cues
     malformed: int = 0  # of these
     extra_lines: int = 0  # of the running text, which are not lines of the texts
@@ -163,7 +142,14 @@ class RunningText:
     @property
     def text(self) -> SpokenText:
         """The running text: whole lines in UTF-8."""
-        return SpokenText(encoded(self._text), self)
+        text = SpokenText(encoded(self._text))
+        text.running = self
+        return text
+
+    @property
+    def n_lines(self) -> int:
+        """The number of line ends of the part."""
+        return self.data.count("\n")
 
     def recased(self, recase: Recase, line: int, head: bytes | None = None) -> tuple[bytes, RecaseCounts]:
         """Return the part with its running text recased, and what was counted. line: the first of the part in the file,
@@ -189,7 +175,7 @@ class RunningText:
 
     def pauses(self) -> Pauses:
         """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
-        times."""
+        times. Few need them, and they take some time to find."""
         times = {} if self.are_cues else self.times()
         if not times:
             return NO_PAUSES
@@ -205,7 +191,7 @@ class RunningText:
             CapfstError: the recased text has other words, or what is between the spans would be lost.
         """
         spans, n = self.spans, self._n_text
-        values = self._values(decoded(recased))
+        values = self.values(recased)
         if self.copies or self.remarks.spans:
             spans = [*spans[:n], *chain.from_iterable(self.remarks.spans)]
             changed = dict(zip(spans, [*values[:n], *self.remarks.cased(values[n:])], strict=True))
@@ -224,9 +210,9 @@ class RunningText:
                 end = stop
         return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
 
-    def _values(self, recased: str) -> list[str]:
-        """Return the spans of the recased text."""
-        spans = self.spans
+    def values(self, text: bytes | memoryview) -> list[str]:
+        """Return the spans of the recased text; CapfstError as `written`."""
+        spans, recased = self.spans, decoded(text)
         if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
             if recased.count("\n") != self._text.count("\n"):
                 raise _misfit(self._text)
@@ -248,6 +234,32 @@ class RunningText:
         ):
             raise _misfit(self._text)
         return parts[1::2]
+
+
+def spans_between(
+    data: str,
+    start: int,
+    last: int,
+    marks: Iterable[re.Match[str]],
+    before: str = "",
+    instead: Callable[[re.Match[str]], str] = lambda mark: "",
+) -> tuple[list[Span], str]:
+    """Return the texts between marks in data[start:last], and what is before the next one.
+
+    before: of the first one; instead: what a mark is in the running text.
+    """
+    spans: list[Span] = []
+    for mark in chain(marks, [None]):
+        end = mark.start() if mark else last
+        if data[start:end].strip():
+            spans.append(Span(start, end, data[start:end], before))
+            before = ""
+        else:
+            before += data[start:end]
+        if mark:
+            before += instead(mark)
+            start = mark.end()
+    return spans, before
 
 
 class RunningBlocks:

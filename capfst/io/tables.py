@@ -15,7 +15,7 @@ from typing import ClassVar
 from unicodedata import combining
 
 from capfst.exceptions import CorpusError
-from capfst.io.lines import LineFormat, MalformedError, ends_of_lines
+from capfst.io.lines import LineFormat, ends_of_lines
 from capfst.io.protocol import TextOptions
 from capfst.io.text_file import FormatError
 
@@ -43,7 +43,6 @@ class Tsv(LineFormat):
         """The columns' indices, from 0, in order; `begin` finds those of names."""
 
     def _index(self, number: str) -> int:
-        """Return the index of the column with this number, from 1."""
         if not 1 <= int(number) <= MAX_COLUMNS:
             raise CorpusError(f"{self.path}: there is no column {number}. Columns are numbered from 1.")
         return int(number) - 1
@@ -80,10 +79,10 @@ class Tsv(LineFormat):
             found.append(slice(start, end if end >= 0 else len(record.removesuffix("\n"))))
         return found
 
-    def _missing(self, n_columns: int) -> MalformedError:
+    def _missing(self, n_columns: int) -> FormatError:
         """Return the error that a record has only so many columns."""
         first = next(index for index in self.indices if index >= n_columns)
-        return MalformedError(f"no column {first + 1}: the line has {n_columns}")
+        return FormatError(f"no column {first + 1}: the line has {n_columns}")
 
 
 def no_single_column(names: list[str], column: str) -> str:
@@ -145,7 +144,7 @@ class Csv(Tsv):
     def names(self, data: str) -> list[str]:
         try:
             return [self.unescape(field) for field in self._fields(data, 1)]
-        except MalformedError as error:
+        except FormatError as error:
             raise CorpusError(f"{self.path}, line 1: {error}. Fix it.") from error
 
     def find(self, record: str, number: int) -> list[slice | None]:
@@ -159,11 +158,11 @@ class Csv(Tsv):
         """Return the fields of the first record, with their quotes.
 
         Raises:
-            MalformedError: a quote is not closed.
+            FormatError: a quote is not closed.
         """
         begin = _begin(data, number == 1)
         if not self._record.match(data, begin):
-            raise MalformedError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")
+            raise FormatError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")
         fields: list[str] = []
         while not fields or data.startswith(self.delimiter, begin - 1):
             field = self._field.match(data, begin)

@@ -1,21 +1,27 @@
 """Read the texts of files of any format in blocks of whole lines, as blocks.py reads plain text.
 
 A record's text may have several lines. Text whose lines are wrapped at a fixed width is joined to paragraphs
-(wrapped.py), one per line.
+(wrapped.py), one per line. Parallel tasks read splits of a file: ranges of whole lines of about the same size. A
+compressed file is one split, because it can only be read from its start.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from capfst.io.blocks import BLOCK, Hash, file_blocks, joined
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import BLOCK, PIECE, Hash, ended_lines, joined, read_blocks, read_stream, valid, whole_lines
+from capfst.io.compression import HEAD, OnRead, compression_of
 from capfst.io.files import failures_of
 from capfst.io.formats import reader_of
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import TextOptions
 from capfst.io.wrapped import paragraphs, wrapped_at
+from capfst.options import Errors
 
 OnWrapped = Callable[[Path, int], object]
 """A function that is called with each file that contains wrapped text, and the width."""
@@ -37,31 +43,32 @@ def text_blocks(
         CapfstError: a file that cannot be read, is not in the format of its suffix, or has a malformed record.
     """
     on_wrapped = on_wrapped or (lambda file, width: None)
+    on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
 
     def blocks() -> Iterator[bytes]:
         for file in files:
             with failures_of(file):
-                yield from _file_blocks(file, options, size, progress, on_wrapped)
+                yield from _file_blocks(file, options, size, on_read, on_wrapped)
 
     return joined(blocks(), size, hash)
 
 
 def _file_blocks(
-    file: Path, options: TextOptions, size: int, progress: Callable[[int], object] | None, on_wrapped: OnWrapped
+    file: Path, options: TextOptions, size: int, on_read: OnRead, on_wrapped: OnWrapped
 ) -> Iterator[bytes]:
     reader = reader_of(file, options)
     if not isinstance(reader, PlainText):
-        on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
-        return _encoded(_lines(reader.texts(on_read), file, on_wrapped), size)
-    blocks = file_blocks(file, size, options.errors, progress, reader.transcoding)
+        return map(_encoded, _lines(reader.texts(on_read), file, on_wrapped))
+    stream = read_stream(file, size=size, errors=options.errors, on_read=on_read, transcoding=reader.transcoding)
+    blocks = ended_lines(stream)
     first = next(blocks, b"")
     width = wrapped_at(_beginning(first))
-    blocks = chain([first] if first else [], blocks)
+    blocks = chain([first], blocks)
     if not width:
         return blocks
     on_wrapped(file, width)
     lines = (line for block in blocks for line in block.decode().removesuffix("\n").split("\n"))
-    return _encoded(paragraphs(lines, width), size)
+    return map(_encoded, paragraphs(lines, width))
 
 
 def lines_stand_alone(file: Path, options: TextOptions) -> bool:
@@ -70,12 +77,11 @@ def lines_stand_alone(file: Path, options: TextOptions) -> bool:
     return (
         isinstance(reader, PlainText)
         and not reader.transcoding
-        and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
+        and not wrapped_at(_beginning(next(read_blocks([file], _BEGINNING, "replace"), b"")))
     )
 
 
 def _beginning(block: bytes) -> str:
-    """Return the first lines of a block."""
     return block[: block.rfind(b"\n", 0, _BEGINNING) + 1].decode()
 
 
@@ -90,18 +96,59 @@ def _lines(texts: Iterable[str], file: Path, on_wrapped: OnWrapped) -> Iterator[
             yield from lines
 
 
-def _encoded(lines: Iterable[str], size: int) -> Iterator[bytes]:
-    """Encode lines in blocks of about `size` bytes; lone surrogates become U+FFFD."""
-    held: list[bytes] = []
-    n_held = 0
-    for line in lines:
-        try:
-            held.append(line.encode())
-        except UnicodeEncodeError:
-            held.append(line.encode("utf-8", "surrogatepass").decode(errors="replace").encode())
-        n_held += len(held[-1])
-        if n_held >= size:
-            yield b"\n".join([*held, b""])
-            held, n_held = [], 0
-    if held:
-        yield b"\n".join([*held, b""])
+def _encoded(line: str) -> bytes:
+    """Return a line in UTF-8, with its end; lone surrogates become U+FFFD."""
+    try:
+        return f"{line}\n".encode()
+    except UnicodeEncodeError:
+        return f"{line}\n".encode("utf-8", "surrogatepass").decode(errors="replace").encode()
+
+
+class Split(NamedTuple):
+    """The bytes start..end of a file."""
+
+    file: Path
+    start: int = 0
+    end: int | None = None  # None: the whole file, which may be compressed
+
+
+def splits(file: Path, size: int) -> list[Split]:
+    """Return the splits of a file, each of `size` bytes and the rest of the last line."""
+    bounds = [0]
+    with failures_of(file), open(file, "rb") as stream:
+        file_size = os.fstat(stream.fileno()).st_size
+        if file_size > size and not compression_of(stream.read(HEAD)):
+            while bounds[-1] < file_size:
+                stream.seek(min(bounds[-1] + size, file_size) - 1)
+                while (piece := stream.readline(PIECE)) and not piece.endswith(b"\n"):
+                    pass  # the rest of a line
+                bounds.append(stream.tell())
+    return [Split(file, *each) for each in pairwise(bounds)] if len(bounds) > 2 else [Split(file)]
+
+
+def read_raw(split: Split) -> Iterator[bytes]:
+    """Yield the bytes of a split that has an end, piece by piece.
+
+    Raises:
+        CorpusError: the file cannot be read, or has been truncated.
+    """
+    with failures_of(split.file), open(split.file, "rb") as stream:
+        left = (split.end or 0) - stream.seek(split.start)
+        while left > 0:
+            if not (piece := stream.read(min(PIECE, left))):
+                raise CorpusError(f"{split.file} was truncated while being read. Do not modify inputs during a run.")
+            left -= len(piece)
+            yield piece
+
+
+def read_split(split: Split, errors: Errors) -> Iterator[bytes]:
+    """Yield the lines of a split, as `read_blocks`: those of all splits in order are the lines of the files.
+
+    Raises:
+        CorpusError: as `read_blocks`.
+    """
+    if split.end is None:
+        return read_blocks([split.file], errors=errors)
+    name = str(split.file)
+    blocks = valid(whole_lines(read_raw(split), BLOCK, name), name, errors)
+    return ended_lines(blocks, begins_file=split.start == 0)

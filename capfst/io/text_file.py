@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from capfst.exceptions import CorpusError, OptionError
-from capfst.io.blocks import raw_pieces, read_stream, refuse_foreign
-from capfst.io.compression import OnRead, compressing_like
+from capfst.io.blocks import read_stream
+from capfst.io.compression import HEAD, OnRead, compressing, compression_of
 from capfst.io.documents import Head
 from capfst.io.encodings import UTF8, Transcoding
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText
 
-BLOCK = 1 << 20
-"""Characters of a part, which is recased at once."""
+BLOCK = 1 << 20  # characters of a part, which is recased at once
 
 
 class FormatError(Exception):
-    """A text is not of its format from an offset on. The message has the problem and the remedy."""
+    """A text or record is not of its format from an offset on. The message has the problem, for texts a remedy."""
 
     def __init__(self, problem: str, offset: int = 0) -> None:
         super().__init__(problem)
@@ -47,8 +46,7 @@ class TextFile:
 
     least: ClassVar[int] = 0
     """Characters of a part, if the file has more; 0: BLOCK. 1: a part ends as soon as a record does."""
-    most: ClassVar[int] = 512 << 20
-    """Characters of a record, which is held in memory as a whole."""
+    most: ClassVar[int] = 512 << 20  # characters of a record, which is held in memory as a whole
     too_long: ClassVar[str] = "a line has more than {} MiB. Split it, if this is text."
 
     def __init__(self, path: Path, options: TextOptions) -> None:
@@ -66,13 +64,6 @@ class TextFile:
             FormatError: it is not of the format.
         """
         raise NotImplementedError
-
-    def raw(self, on_read: OnRead) -> Iterator[bytes]:
-        """Yield the UTF-8 of the file; CorpusError if its beginning is not that of text."""
-        pieces = raw_pieces(self.path, on_read, self.transcoding)
-        first = next(pieces, b"")
-        refuse_foreign(first, str(self.path))
-        return chain([first], pieces)
 
     def cut(self, pieces: Iterable[bytes], line: int = 1) -> Iterator[Part]:
         """Yield the parts of a text that is given in pieces. line: the number of its first line in the file.
@@ -116,7 +107,9 @@ class TextFile:
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
         """Open a function that writes UTF-8 with the compression and in the encoding of the file."""
-        with compressing_like(self.path, file) as write:
+        with open(self.path, "rb") as source:
+            compression = compression_of(source.read(HEAD))
+        with compressing(compression, file) as write:
             yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
 
 

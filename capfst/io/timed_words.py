@@ -1,19 +1,21 @@
 """Transcripts of speech, line by line: NIST's .ctm, a word per line, and .stm, a turn per line; Kaldi's `text`, an
-utterance per line.
+utterance per line. Praat's TextGrid, long and short: tiers of intervals or points that have text.
 
-In: a file. Out: its running text (running_text.py). A sentence continues over lines; another recording,
-channel or speaker begins a new line of the running text. Times, confidences, identifiers, comments and marks of noises
-(<unk>, [laughter]) stay. Only .ctm tells the pauses between words.
+In: a file. Out: its running text (running_text.py). A sentence continues over lines or intervals; another recording,
+channel, speaker or tier begins a new line of the running text. A tier with the words of an earlier one follows it word
+by word. Times, confidences, identifiers, comments, marks of noises (<unk>, [laughter]), names of tiers, and tiers of
+sounds (*phones*) stay. Only .ctm tells the pauses between words.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from typing import Any, ClassVar
 
-from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
+from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of, spans_between
 from capfst.io.text_file import FormatError, Part, SpeechFile
 
 _TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
@@ -34,6 +36,14 @@ def is_noise(word: str) -> bool:
 def _line(fields: str) -> re.Pattern[str]:
     """Return the regular expression for a line with these fields, a comment or a blank line, with its end."""
     return re.compile(rf"[ \t\r\ufeff]*(?:\n|\Z)|[ \t\ufeff]*(?:;;[^\n]*|{fields})[ \t\r]*(?:\n|\Z)")
+
+
+def _words_of(line: re.Match[str], before: str) -> list[Span]:
+    (start, last), words = line.span("words"), line["words"]
+    if not _suspicious(words):
+        return [Span(start, last, words, before)]
+    spans, _ = spans_between(line.string, start, last, _noises(line.string, start, last))
+    return [span._replace(before=" " if k else before) for k, span in enumerate(spans)]
 
 
 class SpeechLines(SpeechFile):
@@ -57,8 +67,9 @@ class SpeechLines(SpeechFile):
                 names = line.group("stream", "speaker")
                 stream = self._stream if names == given else " ".join(" ".join(filter(None, names)).split())
                 before = " " if names == given or self.continues(self._stream, stream) else "\n"
-                if self._add(spans, line, before if spans else ""):
+                if found := _words_of(line, before if spans else ""):
                     given, self._stream = names, stream
+                    spans += found
                 n_lines += 1
         if end < len(data):
             bad = data[end : data.find("\n", end) + 1 or len(data)].strip()
@@ -68,28 +79,12 @@ class SpeechLines(SpeechFile):
         times = partial(self.times, data)
         return RunningText(data, apart_in_capitals(spans), records=n_lines, times=times)
 
-    @staticmethod
-    def _add(spans: list[Span], line: re.Match[str], before: str) -> bool:
-        """Add the words of a line; return whether there are any."""
-        (start, last), words = line.span("words"), line["words"]
-        if not _suspicious(words):
-            spans.append(Span(start, last, words, before))
-            return True
-        n = len(spans)
-        for noise in chain(_noises(line.string, start, last), [None]):
-            end = noise.start() if noise else last
-            if line.string[start:end].strip():
-                spans.append(Span(start, end, line.string[start:end], before))
-                before = " "
-            start = noise.end() if noise else last
-        return len(spans) > n
-
     def continues(self, stream: str, after: str) -> bool:
         """Return whether a line of the stream `after` may continue a sentence of this stream."""
         return stream == after
 
     def times(self, data: str) -> Times:
-        """Return the times of words; none."""
+        """Return the times of words."""
         return {}
 
 
@@ -104,7 +99,6 @@ class Ctm(SpeechLines):
     )
 
     def times(self, data: str) -> Times:
-        """Return the times of words."""
         times = {}
         for line in self.line.finditer(data):
             if line["words"] and "*" not in line.group("begin", "duration"):
@@ -131,15 +125,59 @@ class KaldiText(SpeechLines):
     def continues(self, stream: str, after: str) -> bool:
         """Return whether the identifiers differ in their last part, a number or time that ascends, or in the last two,
         a start and an end."""
-        parts, parts_after = _parts(stream), _parts(after)
-        if len(parts) != len(parts_after) or not (parts[-1].isdecimal() and parts_after[-1].isdecimal()):
+        before, now = _parts(stream), _parts(after)
+        if len(before) != len(now) or not (before[-1].isdecimal() and now[-1].isdecimal()):
             return False
-        if len(parts) > 1 and parts[:-1] == parts_after[:-1]:
-            return int(parts[-1]) < int(parts_after[-1])
-        starts = parts_after[-2:-1]
-        return (
-            parts[:-2] == parts_after[:-2]
-            and bool(parts[:-2])
-            and starts[0].isdecimal()
-            and int(parts[-1]) <= int(starts[0])
-        )
+        if len(now) > 1 and before[:-1] == now[:-1]:
+            return int(before[-1]) < int(now[-1])
+        has_start = len(now) > 2 and before[:-2] == now[:-2] and now[-2].isdecimal()
+        return has_start and int(before[-1]) <= int(now[-2])
+
+
+_strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
+_quotes = re.compile('""').finditer
+_TIERS = ("IntervalTier", "TextTier")
+_sounds = re.compile(r"(?i)phon(?:es?|em|et|o)|\bMAU\b|segm|syll|tone|pitch|break|ipa\b|sampa").search
+
+
+class TextGrid(SpeechFile):
+    """Praat's format. As in Praat, only strings count, and numbers, which are not read."""
+
+    most = sys.maxsize
+
+    def whole(self, data: str) -> int:
+        """Return 0: a string may have any number of lines."""
+        return 0
+
+    def running(self, part: Part) -> RunningText:
+        tiers = [apart_in_capitals(spans) for spans in _tiers(part.data) if spans]
+        spans: list[Span] = []
+        copies: list[Copy] = []
+        known: dict[str, list[Span]] = {}
+        for tier in tiers:
+            letters = letters_of("".join([span.value for span in tier]))
+            if letters in known:
+                copies.append(Copy(tier, known[letters]))
+                continue
+            known[letters] = tier
+            if spans:
+                tier[0] = tier[0]._replace(before="\n")
+            spans += tier
+        return RunningText(part.data, spans, copies, records=sum(map(len, tiers)))
+
+
+def _tiers(data: str) -> Iterator[list[Span]]:
+    tier: list[Span] = []
+    is_in = is_named = False  # whether a tier has begun, and its name was read
+    is_text = True  # whether its strings are text
+    for string in _strings(data):
+        key, value = (string[1] or "").lower(), string[2]
+        if value in _TIERS and (key == "class" or (not key and is_named >= is_in)):
+            yield tier
+            tier, is_in, is_named, is_text = [], True, False, True
+        elif key == "name" or (not key and is_in and not is_named):
+            is_named, is_text = True, not _sounds(value)
+        elif is_text and (key in ("text", "mark") or (not key and is_in)):
+            quotes = _quotes(data, *string.span(2))
+            tier += spans_between(data, *string.span(2), quotes, " " if tier else "", lambda quote: '"')[0]
+    yield tier

@@ -1,6 +1,6 @@
 """JSON of speech recognizers: texts and the words with their times, which get the same case.
 
-In: blocks of a file. Out: its running text (running_text.py). `grammars/transcripts.tsv` lists the paths
+`grammars/transcripts.tsv` lists the paths
 (json_paths.py) of each recognizer: the first that the file has is the running text, and the others follow it, word by
 word. A sentence continues over the items of an array; another speaker, channel or alternative begins a new line of the
 running text. The pauses in it are those between words with times, in seconds, milliseconds or ticks of 100 ns.
@@ -20,11 +20,11 @@ from statistics import median
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
-from capfst.io.json_paths import Step, WrongTextError, as_text, find_texts, steps, tree
+from capfst.io.json_paths import Step, as_text, find_texts, steps, tree
 from capfst.io.json_records import JsonItems, after_beginning, escape, unescape
 from capfst.io.protocol import TextOptions
 from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
-from capfst.io.text_file import Part, SpeechFile
+from capfst.io.text_file import FormatError, Part, SpeechFile
 from capfst.text.facts import rows
 
 PRESETS: dict[str, list[str]] = {}
@@ -104,8 +104,6 @@ def _kind(name: str | None) -> int | None:
 
 
 class _Text(NamedTuple):
-    """A string of a JSON value."""
-
     path: Path
     within: _Value
     start: int  # without quotes
@@ -142,7 +140,7 @@ class Transcript(JsonItems, SpeechFile):
         None: their order stays."""
 
     def ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        ends = self.item_ends(data, is_first, is_last)
+        ends = self.record_ends(data, is_first, is_last)
         # The beginning of an array is written only if its items are known.
         return [] if is_first and not is_last and len(ends) == 1 and ends[0] == after_beginning(data) else ends
 
@@ -164,13 +162,12 @@ class Transcript(JsonItems, SpeechFile):
     def _is_silent(self, data: str, begin: int) -> bool:
         """Return whether arrays of the item that begins there, or null, have the place of texts: nobody spoke."""
         for path in self._views:
-            with suppress(WrongTextError):
+            with suppress(FormatError):
                 find_texts(data, begin, tree((as_text(path),)))
                 return True
         return False
 
     def _unknown(self, texts: list[_Text]) -> str:
-        """Return the message for a file without known texts."""
         found = ", ".join(dict.fromkeys(as_text(text.path) for text in texts))[:200] or "none"
         return (
             f"{self.path}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"

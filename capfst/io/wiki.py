@@ -105,7 +105,6 @@ class Wiki:
 
 
 def _texts(chunk: _Chunk) -> list[str]:
-    """Return the running text of each article."""
     texts = []
     for title, wikitext in chunk.articles:
         try:

@@ -58,13 +58,10 @@ def sentence(text: bytes) -> WordLattice:
 
 
 class _Line(NamedTuple):
-    """A line that is not blank."""
-
     place: str  # in errors
     fields: list[bytes]
 
     def state(self, k: int) -> int:
-        """Return the state in a field."""
         try:
             return int(self.fields[k])
         except ValueError:
@@ -81,7 +78,6 @@ class _Line(NamedTuple):
         return number
 
     def error(self, problem: str, remedy: str = _FORMATS) -> CorpusError:
-        """Return the error for this line."""
         return CorpusError(f"{self.place}: {problem}. {remedy}")
 
 
@@ -113,7 +109,6 @@ def word_lattices(blocks: Iterable[bytes], name: str) -> Iterator[WordLattice]:
 
 
 def _lattice(lines: list[_Line]) -> WordLattice:
-    """Return a lattice of OpenFst or Kaldi."""
     head, name = lines[0], b""
     if len(head.fields) == 1:
         (name,) = lines.pop(0).fields
@@ -134,7 +129,6 @@ def _lattice(lines: list[_Line]) -> WordLattice:
 
 
 def _confusion_network(line: _Line) -> WordLattice:
-    """Return a confusion network as a lattice."""
     arcs: list[tuple[int, int, bytes, float]] = []
     state = opened = 0
     for k, field in enumerate(line.fields):

@@ -1,8 +1,8 @@
 """Kernels: functions over arrays and numbers, written in Python and run as machine code.
 
 numba compiles them when capfst is built (build.py); calling them needs no numba. Their annotations are their types
-(types.py). A function becomes a kernel by one of the decorators `kernel`, `allocating`, `inner`, `inner_allocating` and
-`inlined`, and optionally `outlined` (function.py). Kernels may call the operations of memory.py.
+(types.py). A function becomes a kernel by one of the decorators `kernel`, `allocating`, `inner`, `inner_allocating`,
+`inlined` and `outlined` (function.py). Kernels may call the operations of memory.py.
 
 An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit` compiles each kernel at its first call.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import EnumMeta
+from functools import partial
 from types import FunctionType, GenericAlias, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -102,33 +103,21 @@ def _described(value: Any) -> Any:
     return None if is_function or isinstance(value, ModuleType) else value
 
 
-def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that Python and kernels call."""
-    return Kernel(function)
+kernel = Kernel
+"""Make a kernel that Python and kernels call."""
+allocating = partial(Kernel, allocates=True)
+"""Make a kernel that Python and kernels call, and that creates arrays."""
+inner = partial(Kernel, is_entry=False)
+"""Make a kernel that only kernels call."""
+inner_allocating = partial(Kernel, is_entry=False, allocates=True)
+"""Make a kernel that only kernels call, and that creates arrays."""
+inlined = partial(Kernel, is_entry=False, is_inlined=True)
+"""Make a kernel that is copied into the kernels that call it: for small ones that take large tuples."""
 
 
-def allocating(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that Python and kernels call, and that creates arrays."""
-    return Kernel(function, allocates=True)
-
-
-def inner(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that only kernels call."""
-    return Kernel(function, is_entry=False)
-
-
-def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that only kernels call, and that creates arrays."""
-    return Kernel(function, is_entry=False, allocates=True)
-
-
-def inlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that is copied into the kernels that call it: for small ones that take large tuples."""
-    return Kernel(function, is_entry=False, is_inlined=True)
-
-
-def outlined(kernel: Kernel[P, R]) -> Kernel[P, R]:
-    """Keep the code of a kernel out of its callers: for code that seldom runs."""
+def outlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that only kernels call, and whose code stays out of theirs: for code that seldom runs."""
+    kernel = function if isinstance(function, Kernel) else inner(function)
     kernel.is_inlined = False
     kernel.py_func.__qualname__ += OUTLINED
     return kernel

@@ -1,9 +1,10 @@
-"""Levels → the states and arcs of the acceptor, by the conventions of fst/write.py.
+"""Levels ↔ the states and arcs of the acceptor, by the conventions of fst/write.py.
 
 In: the levels of a model (levels.py), or an estimator all of whose n-grams are kept. Out: its states, arcs and start
 state, as whole arrays or in chunks, so that the model need not fit in memory. The states are the contexts: the empty
 one, then those of one word in the order of level 1, those of two words, and so on; n-grams that are not extended are
-not states. An arc leads to the state of the longest suffix of the words read that is a context.
+not states. An arc leads to the state of the longest suffix of the words read that is a context. `decompile` returns the
+levels of states and arcs that were made so.
 """
 
 import itertools
@@ -15,19 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE, ArcArray, StateArray
-from capfst.kernels import kernel
-from capfst.kernels.types import F64Array, U32Array, U32Strided, i64
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import F64Array, I32Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
-from capfst.lm.levels import Level, cost
+from capfst.lm.levels import Level, NgramTable, cost, link
 
-
-class Chunk(NamedTuple):
-    """Consecutive states, the first with number `first_state`, and their arcs, the first with number `first_arc`."""
-
-    first_state: int
-    states: npt.NDArray  # STATE[·]
-    first_arc: int
-    arcs: npt.NDArray  # ARC[·]
+Chunk = tuple[npt.NDArray, npt.NDArray]
+"""Consecutive states, STATE[·], and their arcs, ARC[·], with numbers from 0 on."""
 
 
 @dataclass
@@ -50,7 +45,7 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:
     arcs["nextstate"] = target[1:]
     state = np.zeros(1, STATE)
     state["final"], state["narcs"] = cost[0], len(arcs)
-    return Chunk(0, state, 0, arcs)
+    return state, arcs
 
 
 @kernel
@@ -89,17 +84,7 @@ def _chunk(
     to; and the n-grams that extend them, sorted by word within each: word, state, cost and target of each."""
     states, arcs = np.zeros(len(backoff), STATE), np.zeros(len(backoff) + np.count_nonzero(word), ARC)
     _fill(backoff, backoff_state, word, prefix, cost, target, states, arcs)
-    return Chunk(0, states, 0, arcs)
-
-
-def _numbered(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Yield chunks that are each numbered from 0 on as consecutive ones."""
-    first_state, first_arc = 0, 0
-    for _, states, _, arcs in chunks:
-        states["pos"] += first_arc
-        yield Chunk(first_state, states, first_arc, arcs)
-        first_state += len(states)
-        first_arc += len(arcs)
+    return states, arcs
 
 
 def lay_out(levels: list[Level]) -> Acceptor:
@@ -120,7 +105,7 @@ def lay_out(levels: list[Level]) -> Acceptor:
         arcs += int(np.count_nonzero(level.word))
     ngrams = [len(level) for level in levels]
     start = int(states_of[0][0])
-    return Acceptor(number, arcs + number - 1, start, ngrams, lambda: _numbered(_chunks(levels, states_of, contexts)))
+    return Acceptor(number, arcs + number - 1, start, ngrams, lambda: _chunks(levels, states_of, contexts))
 
 
 def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
@@ -143,9 +128,11 @@ def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
 def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
     """Return STATE[n], ARC[m] and the number of the start state of an acceptor."""
     states, arcs = np.empty(acceptor.states, STATE), np.empty(acceptor.arcs, ARC)
-    for chunk in acceptor.chunks():
-        states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
-        arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
+    end = end_arc = 0
+    for own, own_arcs in acceptor.chunks():
+        begin, begin_arc, end, end_arc = end, end_arc, end + len(own), end_arc + len(own_arcs)
+        states[begin:end], arcs[begin_arc:end_arc] = own, own_arcs
+        states["pos"][begin:end] += np.uint32(begin_arc)
     return states, arcs, acceptor.start
 
 
@@ -187,4 +174,66 @@ def unpruned(estimator: Estimator) -> Acceptor:
         yield from estimator.contexts(compiled)
 
     ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
-    return Acceptor(number, n_arcs + number - 1, int(order > 1), ngrams, lambda: _numbered(chunks()))
+    return Acceptor(number, n_arcs + number - 1, int(order > 1), ngrams, chunks)
+
+
+class Histories(NamedTuple):
+    """The words of each state's context; for the start state <s>, word 0, after state 0."""
+
+    length: I32Array  # int32[n]: number of words
+    last: I32Array  # int32[n]: the last word
+    before: I32Array  # int32[n]: the state of the other words
+
+
+@allocating
+def histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, I32Array]:
+    """Return the Histories of a model, as a tuple."""
+    number = len(states)
+    length, last, before = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.int32)
+    for state in range(1, number):
+        length[state] = length[arcs[states[state].pos].nextstate] + 1
+    for state in range(number):
+        first = i64(states[state].pos)
+        for arc in range(first, first + i64(states[state].narcs)):
+            target = arcs[arc].nextstate
+            if arcs[arc].ilabel != 0 and length[target] == length[state] + 1:
+                last[target] = arcs[arc].ilabel
+                before[target] = state
+    return length, last, before
+
+
+def decompile(states: npt.NDArray, arcs: npt.NDArray) -> list[Level]:
+    """Return the levels of a model of STATE[n] and ARC[m]."""
+    length, last, before = histories(states, arcs)
+    number = int(states["narcs"][0]) + 1
+    backoffs = np.where(length > 0, arcs["weight"][states["pos"]], 0.0).astype(np.float64)
+    cost, backoff = np.append(states["final"][:1], arcs["weight"][: number - 1]), np.zeros(number)
+    contexts = np.flatnonzero(length == 1)
+    backoff[last[contexts]] = backoffs[contexts]
+    tables = [NgramTable(np.arange(number, dtype=np.uint32)[:, None], cost.astype(np.float64), backoff)]
+    words = last[contexts, None].astype(np.uint32)  # uint32[c, n]: the contexts of n words, first word first
+    for n in range(1, int(length[-1]) + 1):
+        own, first_context = states[contexts], contexts[0]
+        ending = np.flatnonzero(own["final"] != np.inf)
+        sizes = own["narcs"].astype(np.int64) - 1
+        of_context = np.repeat(np.arange(len(contexts)), sizes)
+        first = own["pos"].astype(np.int64) + 1 - (np.cumsum(sizes) - sizes)
+        own_arcs = arcs[np.arange(len(of_context)) + first[of_context]]
+        target = own_arcs["nextstate"]
+        longer = length[target] == n + 1
+        tables.append(
+            NgramTable(
+                np.hstack(
+                    [
+                        words[np.append(of_context, ending)],
+                        np.append(own_arcs["ilabel"], np.zeros_like(ending))[:, None].astype(np.uint32),
+                    ]
+                ),
+                np.append(own_arcs["weight"], own["final"][ending]).astype(np.float64),
+                np.append(np.where(longer, backoffs[target], 0.0), np.zeros(len(ending))),
+            )
+        )
+        # The contexts of n + 1 words, in the order of their states.
+        contexts = np.flatnonzero(length == n + 1)
+        words = np.hstack([words[before[contexts] - first_context], last[contexts, None].astype(np.uint32)])
+    return link(tables)

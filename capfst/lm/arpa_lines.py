@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from capfst.corpus.intern import WordTable, id_of
-from capfst.kernels import kernel, part
+from capfst.kernels import inner, kernel, part
 from capfst.kernels.types import F64Array, U8Array, U32Matrix, f64, i64
 
 LN10 = math.log(10)
@@ -31,7 +31,7 @@ _LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)
 
 
-@kernel
+@inner
 def number(data: U8Array, begin: i64, end: i64) -> f64:
     """Parse data[begin:end] as a decimal number; NaN if it is not one."""
     i, sign = begin, 1.0
@@ -83,10 +83,11 @@ def number(data: U8Array, begin: i64, end: i64) -> f64:
 def parse(
     text: U8Array, start: i64, index: WordTable, words: U32Matrix, cost: F64Array, backoff: F64Array
 ) -> tuple[i64, i64, i64]:
-    """Parse n-gram lines from text[start:] into at most len(words) rows, up to a blank line or one with a backslash.
+    """Parse n-gram lines from text[start:] into at most len(words) rows, up to a line with a backslash or, above order
+    1, a blank one.
 
-    words: uint32[m, n], numbers of words; cost, backoff: float64[m], −ln. Returns the position of the first line that
-    was not parsed, the number of rows, and the error in that line, or 0.
+    words: uint32[m, n], numbers of words, at order 1 their places in the text; cost, backoff: float64[m], −ln. Returns
+    the position of the first line that was not parsed, the number of rows, and the error in that line, or 0.
     """
     order = words.shape[1]
     row = 0
@@ -109,10 +110,12 @@ def parse(
                 value = number(text, begin, stop)
                 if np.isnan(value):
                     return start, row, BAD_NUMBER
-                if value > 0:
+                if value > 0 and order > 1:  # that of <s> may be anything
                     return start, row, POSITIVE
                 cost[row] = -value * LN10
                 backoff[row] = 0.0
+            elif order == 1 and field == 1:
+                words[row, 0] = begin
             elif field <= order:
                 word = id_of(index, part(text, begin, stop - begin), stop - begin)
                 if word == 0:
@@ -127,8 +130,11 @@ def parse(
                 backoff[row] = -value * LN10
             field += 1
             begin = stop
-        if field == 0:
+        if field == 0 and order > 1:
             return start, row, 0
+        if field == 0:
+            start = end + 1
+            continue
         if field < order + 1 or field > order + 2:
             return start, row, BAD_FIELDS
         start = end + 1

@@ -5,22 +5,23 @@ levels of the model (levels.py). Order: header, unigrams (the vocabulary), longe
 Numbers are log10; tabs or blanks separate the fields.
 """
 
-import math
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from capfst.corpus.intern import WordTable
+from capfst.corpus.intern import Interner, WordTable
 from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
 from capfst.io.compression import DAMAGED, decompressed
 from capfst.lm import arpa_lines as lines
-from capfst.lm.levels import BadRowError, Level, NgramTable, link
+from capfst.lm.levels import BadRowError, Level, NgramTable, empty_table, link
 from capfst.options import MAX_ORDER
+from capfst.text.strings import Strings
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
@@ -28,12 +29,11 @@ NEVER = 100 * lines.LN10
 """The cost of <unk> in a model without it, as in KenLM."""
 _IMPOSSIBLE = float(np.finfo(np.float32).max)
 """Costs above it are infinite in cap.fst."""
-_NEWLINE = 10
 _BLOCK = 1 << 24
 _LONGEST = 1 << 26  # bytes of a line
 _DIGITS = 12  # of a number of n-grams
 _NGRAMS = re.compile(rb"\s*ngram\s+(\d{1,9})\s*=\s*(\d+)\s*$")
-_BLANKS = re.compile(rb"[ \t\r]+")
+_WORD = re.compile(rb"[^ \t\r\n]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
 
 
@@ -49,72 +49,75 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.stream, self.name = stream, name
-        self.text = np.empty(0, np.uint8)  # the current block, up to a line end
+        self.block = b""  # whole lines
         self.offset = 0  # of the next line in the block
-        self.line = 0  # the number of the last line
-        self.again: tuple[bytes | None, int] | None = None  # a line that `next` returns once more, and its number
+        self.begin = 0  # of the last line that `next` returned
+        self.lines_before = 0  # the block
 
-    def fail(self, line: int, problem: str) -> NoReturn:
-        raise ModelError(f"{self.name}, line {line}: {problem}. Check the file, or export the model again.")
+    @property
+    def line(self) -> int:
+        """The number of the last line that was read."""
+        return self.line_at(self.offset) - 1
+
+    def line_at(self, offset: int) -> int:
+        """Return the number of the line at an offset in the block."""
+        return self.lines_before + self.block.count(b"\n", 0, offset) + 1
+
+    def fail(self, problem: str, line: int | None = None) -> NoReturn:
+        where = self.line if line is None else line
+        raise ModelError(f"{self.name}, line {where}: {problem}. Check the file, or export the model again.")
 
     def more(self) -> bool:
         """Read the next block, up to a line end, if the current one is used up; return whether there are more lines."""
-        if self.offset < len(self.text):
+        if self.offset < len(self.block):
             return True
+        self.lines_before, self.block, self.offset = self.line, b"", 0
         try:
-            text = self.stream.read(_BLOCK)
+            block = self.stream.read(_BLOCK)
             rest = self.stream.readline(_LONGEST)
         except (OSError, *DAMAGED) as error:
-            self.fail(self.line + 1, f"cannot read: {error}")
+            self.fail(f"cannot read: {error}", self.line + 1)
         if len(rest) == _LONGEST and not rest.endswith(b"\n"):
-            self.fail(self.line + text.count(b"\n") + 1, f"longer than {_LONGEST >> 20} MB")
-        text += rest
-        if not text:
-            return False
-        if not text.endswith(b"\n"):
-            text += b"\n"
-        self.text, self.offset = np.frombuffer(text, np.uint8), 0
-        return True
+            self.fail(f"longer than {_LONGEST >> 20} MB", self.line + block.count(b"\n") + 1)
+        self.block = block + rest
+        if self.block and not self.block.endswith(b"\n"):
+            self.block += b"\n"
+        return self.block != b""
 
     def next(self) -> bytes | None:
         """Return the next line that is not blank, without its line end; None at the end of the file."""
-        if self.again is not None:
-            (line, self.line), self.again = self.again, None
-            return line
         while self.more():
-            start = _SPACE.match(self.text, self.offset).end()  # type: ignore[call-overload]
-            self.line += int(np.count_nonzero(self.text[self.offset : start] == _NEWLINE))
-            self.offset = start
-            if start < len(self.text):
-                data = self.text[start : start + (1 << 16)].tobytes()
-                end = data.find(b"\n")
-                if end < 0:
-                    data = self.text[start:].tobytes()
-                    end = data.index(b"\n")
-                self.offset += end + 1
-                self.line += 1
-                return data[:end].rstrip(b" \t\r")
+            self.offset = self.begin = _SPACE.match(self.block, self.offset).end()  # type: ignore[union-attr]
+            if self.begin < len(self.block):
+                self.offset = self.block.index(b"\n", self.begin) + 1
+                return self.block[self.begin : self.offset].rstrip(b" \t\r\n")
         return None
 
-    def ngrams(self, order: int, number: int, index: WordTable) -> NgramTable:
-        """Read the next `number` lines as n-grams of word numbers."""
-        parts: list[NgramTable] = []
+    def section(self, mark: bytes) -> None:
+        """Read the line that begins a section."""
+        line = self.next()
+        if line is None:
+            self.fail(f"the file ends before {mark.decode()}; it is truncated")
+        if line != mark:
+            found = line[:60].decode(errors="replace")
+            self.fail(f"expected {mark.decode()}, not {found!r}, or the header counts too few n-grams")
+
+    def ngrams(self, order: int, number: int, index: WordTable) -> Iterator[NgramTable]:
+        """Read the next `number` lines, of a section, as n-grams of word numbers; at order 1 as places in the block."""
+        self.section(b"\\%d-grams:" % order)
+        yield empty_table(order)
         while number and self.more():
-            size = min(number, int(np.count_nonzero(self.text[self.offset :] == _NEWLINE)))
-            part = NgramTable(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
-            self.offset, parsed, wrong = lines.parse(self.text, self.offset, index, part.words, part.cost, part.backoff)
-            self.line += parsed
-            number -= parsed
+            size = min(number, self.block.count(b"\n", self.offset))
+            part, text = empty_table(order, size), np.frombuffer(self.block, np.uint8)
+            self.offset, parsed, wrong = lines.parse(text, self.offset, index, part.words, part.cost, part.backoff)
             if wrong:
-                self.fail(self.line + 1, f"invalid {order}-gram: " + lines.REASONS[wrong])
-            parts.append(part[np.arange(size) < parsed] if parsed < size else part)
-            if parsed < size:
+                self.fail(f"invalid {order}-gram: {lines.REASONS[wrong]}", self.line + 1)
+            number -= parsed
+            yield part[:parsed]
+            if parsed < size and self.offset < len(self.block):
                 break
         if number:
-            self.fail(self.line + 1, f"{number} {order}-grams fewer than the header counts")
-        parts = parts or [NgramTable(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))]
-        columns = zip(*((part.words, part.cost, part.backoff) for part in parts), strict=True)
-        return NgramTable(*map(np.concatenate, columns))
+            self.fail(f"{number} {order}-grams fewer than the header counts", self.line + 1)
 
 
 def read_arpa(source: str | os.PathLike[str] | BinaryIO, lowering: Lowering = LOWERING) -> Arpa:
@@ -137,21 +140,24 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # lowercase first among equally likely forms
     forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
     # The numbers of words here: <s>, </s>, then those of labels 1, 2, …
-    index = WordTable.of([START, END, *forms])
+    index = Interner()
+    index.ids(Strings.of([START, END, *forms]))
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
     tables = [NgramTable(np.arange(len(values), dtype=np.uint32)[:, None], values[:, 0].copy(), backoff)]
     kept, first_lines = [np.arange(len(values))], [0]
     for n, count in enumerate(numbers[1:], 2):
-        _section(reader, b"\\%d-grams:" % n)
+        parts = reader.ngrams(n, count, index.table)
+        columns = [vars(next(parts)).values()]
         first_lines.append(reader.line + 1)
-        level = reader.ngrams(n, count, index)
+        columns += [vars(part).values() for part in parts]
+        level = NgramTable(*map(np.concatenate, zip(*columns, strict=True)))
         kept.append(np.flatnonzero((level.words[:, 1:] != 0).all(axis=1) & (level.words[:, :-1] != 1).all(axis=1)))
         level = level[kept[-1]]
         level.words[:] = np.maximum(level.words, 1) - 1
         tables.append(level)
-    _section(reader, b"\\end\\")
+    reader.section(b"\\end\\")
     while not len(tables[-1]):
         tables.pop()
     tables[-1].backoff[:] = 0.0
@@ -160,80 +166,51 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     except BadRowError as error:
         line = first_lines[error.order - 1] + int(kept[error.order - 1][error.row])
         problem = "is repeated" if error.duplicate else "extends words that are not an n-gram"
-        reader.fail(line, f"this {error.order}-gram {problem}")
+        reader.fail(f"this {error.order}-gram {problem}", line)
 
 
 def _header(reader: _Reader) -> list[int]:
     while (line := reader.next()) not in (b"\\data\\", UTF8_MARK + b"\\data\\"):  # editors add a mark
         if line is None:
-            reader.fail(reader.line, "there is no \\data\\ line, so this is not an ARPA model")
+            reader.fail("there is no \\data\\ line, so this is not an ARPA model")
     numbers: list[int] = []
-    while True:
-        before = reader.line
-        line = reader.next()
-        match = _NGRAMS.match(line or b"")
-        if not match:
-            reader.again, reader.line = (line, reader.line), before
-            break
+    last = reader.line
+    while match := _NGRAMS.match(reader.next() or b""):
         if int(match[1]) != len(numbers) + 1:
-            reader.fail(reader.line, f"expected the number of {len(numbers) + 1}-grams")
+            reader.fail(f"expected the number of {len(numbers) + 1}-grams")
         if len(match[2]) > _DIGITS:
-            reader.fail(reader.line, f"a number of n-grams has {len(match[2])} digits")
+            reader.fail(f"a number of n-grams has {len(match[2])} digits")
         numbers.append(int(match[2]))
+        last = reader.line
+    reader.offset = reader.begin
     if not 1 <= len(numbers) <= MAX_ORDER:
-        reader.fail(
-            reader.line, f"the header has {quantity(len(numbers), 'order')} of n-grams; supported are 1 to {MAX_ORDER}"
-        )
+        orders = quantity(len(numbers), "order")
+        reader.fail(f"the header has {orders} of n-grams; supported are 1 to {MAX_ORDER}", last)
     return numbers
-
-
-def _section(reader: _Reader, mark: bytes) -> None:
-    line = reader.next()
-    if line is None:
-        reader.fail(reader.line, f"the file ends before {mark.decode()}; it is truncated")
-    if line != mark:
-        reader.fail(
-            reader.line,
-            f"expected {mark.decode()}, not {line[:60].decode(errors='replace')!r}, "
-            "or the header counts too few n-grams",
-        )
 
 
 def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
     """Read the cost and backoff cost (−ln) of each word, including <unk>, which is added if missing."""
-    _section(reader, b"\\1-grams:")
     unigrams: dict[bytes, tuple[float, float]] = {}
-    for _ in range(count):
-        line = reader.next()
-        if line is None or line.startswith(b"\\"):
-            reader.fail(reader.line, f"{count - len(unigrams)} 1-grams fewer than the header counts")
-        fields = _BLANKS.split(line)
-        if not 2 <= len(fields) <= 3:
-            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[lines.BAD_FIELDS])
-        word = fields[1]
-        try:
-            word.decode()
-        except UnicodeDecodeError:
-            reader.fail(reader.line, "the word is not valid UTF-8")
-        if word == EPSILON.encode():
-            reader.fail(reader.line, f"the word {EPSILON} is reserved in FSTs")
-        numbers = (fields[0], *fields[2:], b"0")[:2]
-        log_p, weight = (lines.number(np.frombuffer(field, np.uint8), 0, len(field)) for field in numbers)
-        wrong = 0
-        if math.isnan(log_p) or math.isnan(weight):
-            wrong = lines.BAD_NUMBER
-        elif log_p > 0 and word != START:
-            wrong = lines.POSITIVE
-        elif weight > lines.LARGEST:
-            wrong = lines.TOO_LARGE
-        if wrong:
-            reader.fail(reader.line, "invalid 1-gram: " + lines.REASONS[wrong])
-        if word == END and -log_p * lines.LN10 > _IMPOSSIBLE:
-            reader.fail(reader.line, "the probability of </s> is 0, so that no sentence can end")
-        if word in unigrams:
-            reader.fail(reader.line, f"the word {word.decode()!r} is repeated")
-        unigrams[word] = -log_p * lines.LN10 + 0.0, -weight * lines.LN10 + 0.0
+    for part in reader.ngrams(1, count, Interner().table):
+        columns = (column.tolist() for column in (part.words[:, 0], part.cost, part.backoff))
+        for begin, cost, backoff in zip(*columns, strict=True):
+            word: bytes = _WORD.match(reader.block, begin)[0]  # type: ignore[index]
+            problem = ""
+            if word.decode(errors="replace").encode() != word:
+                problem = "the word is not valid UTF-8"
+            elif word == EPSILON.encode():
+                problem = f"the word {EPSILON} is reserved in FSTs"
+            elif cost < 0 and word != START:
+                problem = f"invalid 1-gram: {lines.REASONS[lines.POSITIVE]}"
+            elif word == END and cost > _IMPOSSIBLE:
+                problem = "the probability of </s> is 0, so that no sentence can end"
+            elif word in unigrams:
+                problem = f"the word {word.decode()!r} is repeated"
+            if problem:
+                reader.fail(problem, reader.line_at(begin))
+            unigrams[word] = cost + 0.0, backoff + 0.0
     if END not in unigrams:
-        reader.fail(reader.line, "</s> is not among the 1-grams, so that no sentence can end")
+        reader.fail("</s> is not among the 1-grams, so that no sentence can end")
     unigrams.setdefault(UNKNOWN, (NEVER, 0.0))
     return unigrams

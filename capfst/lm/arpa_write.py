@@ -19,7 +19,7 @@ from capfst.fst.write import ArcArray, StateArray
 from capfst.io.compression import compressing, compression_of_name
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import U8Array, f64, i64
-from capfst.lm.decompile import Histories, histories
+from capfst.lm.acceptor import Histories, histories
 from capfst.system.atomic import writing
 from capfst.text.strings import Strings
 
@@ -64,35 +64,14 @@ def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
     return i
 
 
-@inner
-def _word_size(words: Strings, label: i64) -> i64:
-    """Return the number of bytes of a word and the space after it."""
-    return words.offsets[label + 1] - words.offsets[label] + 1
-
-
-@inner
-def _capacity(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> i64:
-    """Return an upper bound of the bytes of the lines that `_lines` makes from these states."""
-    capacity = 0
-    for state in range(begin, end):
-        here, earlier = states[state], state
-        first, narcs = i64(here.pos), i64(here.narcs)
-        capacity += _word_size(words, len(words.offsets) - 2)
-        for i in range(first, first + narcs):
-            capacity += _word_size(words, arcs[i].ilabel)
-        line = 2 * _NUMBER + 3
-        for _ in range(past.length[state]):
-            line += _word_size(words, past.last[earlier])
-            earlier = past.before[earlier]
-        capacity += (narcs + 1) * line
-    return capacity
-
-
 @allocating
-def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> U8Array:
-    """Format the n-grams that extend the states begin … end - 1, one per line; word 0 is <s>, the last word </s>."""
+def _lines(
+    states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings, capacity: i64
+) -> U8Array:
+    """Format the n-grams that extend the states begin … end - 1, one per line; word 0 is <s>, the last word </s>.
+    capacity: at least the bytes of these lines."""
     sentence_end = len(words.offsets) - 2
-    out = np.empty(_capacity(states, arcs, begin, end, past, words), np.uint8)
+    out = np.empty(capacity, np.uint8)
     history = np.empty(past.length[end - 1], np.int32)
     size = 0
     for state in range(begin, end):
@@ -125,11 +104,15 @@ def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histo
 
 
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
-    past = histories(states, arcs)
+    past = Histories(*histories(states, arcs))
     words = Strings.of([b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"])
     # States are sorted by the length of their histories, so the n-grams of an order are those of consecutive states.
     bounds = np.searchsorted(past.length, np.arange(past.length[-1] + 2))
     grams = states["narcs"].astype(np.int64) - (np.arange(len(states)) > 0) + (states["final"] != np.inf)
+    sizes = np.diff(words.offsets) + 1  # of a word and the space after it
+    lines = np.full(len(states), 2 * _NUMBER + 3, np.int32)  # of a line, without its last word
+    for begin, end in itertools.pairwise(bounds[1:]):
+        lines[begin:end] = lines[past.before[begin:end]] + sizes[past.last[begin:end]]
     yield b"\\data\\\n"
     for n, (begin, end) in enumerate(itertools.pairwise(bounds), 1):
         yield b"ngram %d=%d\n" % (n, grams[begin:end].sum() + (n == 1))
@@ -141,7 +124,9 @@ def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbo
             yield b"-99\t<s>\t" + out[: _put_number(float(backoff), out, 0)].tobytes() + b"\n"
         for first in range(begin, end, _STATES):
             last = min(first + _STATES, end)
-            yield _lines(states, arcs, first, last, past, words).data
+            own = arcs["ilabel"][states["pos"][first] :][: states["narcs"][first:last].sum()]
+            capacity = sizes[own].sum() + ((states["narcs"][first:last] + 1) * lines[first:last] + sizes[-1]).sum()
+            yield _lines(states, arcs, first, last, past, words, capacity).data
     yield b"\n\\end\\\n"
 
 

@@ -1,25 +1,21 @@
 """Estimate a language model from labels in bounded memory: counts, probabilities, pruning, states and arcs.
 
-In: the labels of a corpus, and options. Out: the model's states and arcs in chunks, as they are computed (`acceptor`),
-so that the model need not fit in memory; or its levels (`estimate`).
+In: the labels of a corpus, and of the options of training those of LMs and resources. Out: the model's states and arcs
+in chunks, as they are computed (`acceptor`), so that the model need not fit in memory; or its levels (`estimate`).
 """
 
-import contextlib
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
 from capfst.lm.acceptor import Acceptor, lay_out, unpruned
-from capfst.lm.count import bucket_size, count
+from capfst.lm.count import bucket_size, count, prunes
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level
 from capfst.lm.prune import Pruner
-from capfst.options import MAX_ORDER
+from capfst.options import MAX_ORDER, TrainOptions
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM
 
@@ -28,33 +24,8 @@ _PER_NGRAM = 64  # bytes per n-gram in the levels of a pruned model and during p
 _PER_TOKEN = 160  # bytes per token of a bucket in the arrays of a stage
 
 
-@dataclass(frozen=True)
-class EstimationOptions:
-    """Options of a model, and resource limits, which do not affect the model.
-
-    cutoffs: as lmplz's --prune: numbers per order, none less than the one before, the first 0, the last also for all
-    higher orders. max_ngrams: the maximal number of n-grams of all orders. threshold: the least score (prune.py) of
-    n-grams that are kept. memory: bytes that the estimation may use besides the labels; beyond that, data between
-    stages goes to temporary files in the folder `tmp`. threads: all cores if None. ambiguity: float32[words + 1], of
-    each word, by which prune.py weighs scores.
-    """
-
-    cutoffs: tuple[int, ...] = ()
-    max_ngrams: int | None = None
-    threshold: float | None = None
-    memory: int | None = None
-    tmp: str | os.PathLike[str] | None = None
-    threads: int | None = None
-    ambiguity: npt.NDArray[np.float32] | None = field(default=None, compare=False)
-
-    @property
-    def pruning(self) -> bool:
-        return self.max_ngrams is not None or self.threshold is not None
-
-
-@contextlib.contextmanager
-def _counted(labels: npt.NDArray, words: int, order: int, options: EstimationOptions) -> Iterator[Estimator]:
-    """Check the options, count the n-grams, and yield their estimator."""
+def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Estimator:
+    """Check the options, count the n-grams, and return their estimator."""
     if words >= 2**31 - 1:
         raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
@@ -62,17 +33,16 @@ def _counted(labels: npt.NDArray, words: int, order: int, options: EstimationOpt
             f"`max_ngrams` is {options.max_ngrams}, less than the unigrams alone, of {quantity(words, 'word')}. "
             "Raise it, or drop rare words with `min_count`."
         )
-    threads = options.threads or os.cpu_count() or 1
-    store = Store(_memory_for_data(options, words, labels.size, threads), options.tmp)
-    with ThreadPoolExecutor(threads) as pool:
-        counts = count(labels, words, order, store, pool, threads, options.cutoffs, options.pruning)
-        yield Estimator(counts, store, pool, threads)
+    threads = options.jobs or os.cpu_count() or 1
+    store = Store(_memory_for_data(options, words, labels.size), options.tmp)
+    return Estimator(count(labels, words, options, store, threads), store, threads)
 
 
-def _memory_for_data(options: EstimationOptions, words: int, tokens: int, threads: int) -> int | None:
+def _memory_for_data(options: TrainOptions, words: int, tokens: int) -> int | None:
     """Return the bytes of memory that remain for data between stages; None if there is no limit."""
     if options.memory is None:
         return None
+    threads = options.jobs or os.cpu_count() or 1
     used = PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
     if options.max_ngrams is not None:
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
@@ -85,47 +55,42 @@ def _memory_for_data(options: EstimationOptions, words: int, tokens: int, thread
     return options.memory - used
 
 
-def temporary_space(words: int, tokens: int, order: int, options: EstimationOptions) -> int:
+def temporary_space(words: int, tokens: int, options: TrainOptions) -> int:
     """Return an upper bound of the bytes of temporary files: those if no n-gram occurred twice."""
+    order = options.order
     if options.memory is None or order == 1:
         return 0
     windows = 8 * -(-order // (64 // max(1, words.bit_length())))
-    node, gram, back, row = (16, 32, 16, 24) if options.pruning else (12, 28, 16, 0)
+    node, gram, back, row = (16, 32, 16, 24) if prunes(options) else (12, 28, 16, 0)
     stages = [windows + node * (order - 1)]
     for n in range(2, order + 1):
         stages.append(node * (order - n + 1) + gram + back * 2 + row * (n - 1))
-    threads = options.threads or os.cpu_count() or 1
-    return max(0, max(stages) * tokens - (_memory_for_data(options, words, tokens, threads) or 0))
+    return max(0, max(stages) * tokens - (_memory_for_data(options, words, tokens) or 0))
 
 
-@contextlib.contextmanager
 def acceptor(
-    labels: npt.NDArray, words: int, order: int, options: EstimationOptions = EstimationOptions()
-) -> Iterator[Acceptor]:
-    """Yield an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so; valid inside the
-    block.
+    labels: npt.NDArray, words: int, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None = None
+) -> Acceptor:
+    """Return an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so.
 
-    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0.
+    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0. ambiguity: float32[words +
+    1], of each word, by which prune.py weighs scores. `options.memory` does not include the labels.
 
     Raises:
         OptionError: unsupported options.
         CorpusError: no sentence, or more than 2^32 n-grams.
         CapfstError: no space for temporary files.
     """
-    with _counted(labels, words, order, options) as estimator:
-        whole = unpruned(estimator)
-        enough = options.max_ngrams is None or sum(whole.ngrams) <= options.max_ngrams
-        if order == 1 or (enough and options.threshold is None and not estimator.counts.cutoffs.any()):
-            yield whole
-            return
-        del whole
-        levels = Pruner(estimator, options.max_ngrams, options.threshold, options.ambiguity).run()
-    yield lay_out(levels)
+    estimator = _counted(labels, words, options)
+    whole = unpruned(estimator)
+    enough = options.max_ngrams is None or sum(whole.ngrams) <= options.max_ngrams
+    if options.order == 1 or (enough and options.prune_threshold is None and not any(options.cutoffs)):
+        return whole
+    return lay_out(Pruner(estimator, options, ambiguity).run())
 
 
 def estimate(
-    labels: npt.NDArray, words: int, order: int, options: EstimationOptions = EstimationOptions()
+    labels: npt.NDArray, words: int, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None = None
 ) -> list[Level]:
     """Return the levels (levels.py) of the same model."""
-    with _counted(labels, words, order, options) as estimator:
-        return Pruner(estimator, options.max_ngrams, options.threshold, options.ambiguity).run()
+    return Pruner(_counted(labels, words, options), options, ambiguity).run()

@@ -6,13 +6,13 @@ weight. Order 1 is estimated before them, as a whole.
 
 An n-gram a·h·w (first word a, last word w) is used twice: as a node, among those that end in h·w, where its lower-order
 probability P(w|h) is available; and in its context a·h, with the other n-grams of that context, which discounting
-needs. `_forward` carries it from the node to the context: sorted by (h, a), the contexts a·h are themselves in suffix
-order, so that the n-th group is the n-th node one order below, without a look-up. `_backward` returns the probability
-to the node, for the next order.
+needs. `_send` carries it from the node to the context: sorted by (h, a), the contexts a·h are themselves in suffix
+order, so that the n-th group is the n-th node one order below, without a look-up. `_place` returns the probability to
+the node, for the next order.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,12 +20,10 @@ import numpy.typing as npt
 
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, f64, i64, u32
-from capfst.lm.count import NgramCounts
-from capfst.lm.discount import discounts
-from capfst.lm.ngram_windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
+from capfst.lm.count import COUNT, CUT, FIRST, OCCURRENCES, PARENT, NgramCounts
 from capfst.lm.partition import buckets_of, buckets_of_nodes
-from capfst.system.buckets import Buckets, Store, sort_by_bucket
-from capfst.system.parallel import exhaust, map_in_pool
+from capfst.system.buckets import Buckets, Store
+from capfst.system.parallel import for_each, map_stream
 from capfst.system.radix_sort import refine
 
 _T = TypeVar("_T")
@@ -51,7 +49,6 @@ class Contexts(NamedTuple):
     """
 
     order: int  # of the n-grams; the contexts have one word less
-    bucket: int
     node: U32Array  # uint32[c]: the context's number at its order; at order 1 its label, 0 for <s>
     suffix: U32Array  # uint32[c]: its suffix's one order below (0 where that is the empty context)
     size: U32Array  # uint32[c]: the number of n-grams that extend it
@@ -59,6 +56,26 @@ class Contexts(NamedTuple):
     occurrences: F64Array  # float64[c]: its occurrences, if they were counted
     grams: U32Matrix  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; sorted by word within a context
     prob: F32Matrix  # float32[sum(size), 5]: the same memory, for PROB and LOWER
+
+
+FALLBACK = (0.5, 1.0, 1.5)
+"""lmplz's --discount_fallback, for small or artificial text, where the closed form fails."""
+
+
+def discounts(counts_of_counts: npt.NDArray) -> npt.NDArray:
+    """Return float64[4], the discounts of counts of 0, 1, 2, 3 or more: equation (26) in Chen & Goodman (1999).
+    counts_of_counts: int64[5], whose [0] is ignored.
+
+    Computed in single precision, as in lmplz, so that both fall back in the same cases.
+    """
+    n = counts_of_counts.astype(np.float32)
+    if (n[1:4] == 0).any():
+        return np.array((0.0, *FALLBACK))
+    y = n[1] / np.float32(counts_of_counts[1] + 2.0 * counts_of_counts[2])
+    amounts = [np.float32(j) - np.float32(j + 1) * y * n[j + 1] / n[j] for j in (1, 2, 3)]
+    if any(not 0 <= amount <= j for j, amount in enumerate(amounts, 1)):
+        return np.array((0.0, *FALLBACK))
+    return np.array((0.0, *amounts), np.float64)
 
 
 def unigrams(counts: NgramCounts) -> npt.NDArray:
@@ -92,24 +109,20 @@ def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, 
     return grams
 
 
-class _Grouped(NamedTuple):
-    """N-grams grouped by context: those of context c are grams[sorting[bounds[c] : bounds[c + 1]]]."""
-
-    grams: U32Matrix  # uint32[n, 7 or 8]
-    lower: F32Matrix  # float32[n, 7 or 8]: the same memory, for _LOWER
-    sorting: U32Array  # uint32[n]
-    bounds: I64Array  # int64[c + 1]
-
-
 @kernel
-def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
+def _smooth(
+    grams: U32Matrix, lower: F32Matrix, sorting: U32Array, bounds: I64Array, discount: F64Array, contexts: Contexts,
+    back: U32Matrix,
+) -> i64:  # fmt: skip
     """Fill gamma, size and occurrences of each context, and its n-grams that are not cut, in order; return the number
-    of these n-grams.
+    of these n-grams. Fill `back`, unless it is empty, with the data of each n-gram, including cut ones, for the next
+    order.
+
+    The n-grams of context c are grams[sorting[bounds[c] : bounds[c + 1]]]; `lower` is the same memory, for _LOWER.
 
     P(w|a·h) = (c(a·h·w) - D(c(a·h·w))) / c(a·h·) + gamma(a·h) P(w|h): equations (20), (24), (25) in Chen & Goodman
     (1999). The whole counts of n-grams that are cut go to gamma, as in lmplz.
     """
-    grams, lower, sorting, bounds = grouped
     gamma, placed, prob = contexts.gamma, contexts.grams, contexts.prob
     row = 0
     for context in range(len(bounds) - 1):
@@ -123,37 +136,22 @@ def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
                 contexts.occurrences[context] += gram[_OCCURRENCES]
         gamma[context] = freed / total
         for i in range(bounds[context], bounds[context + 1]):
-            gram = grams[sorting[i]]
-            if gram[_COUNT] & CUT:
-                continue
-            count = gram[_COUNT]
-            below = f64(lower[sorting[i], _LOWER])
-            prob[row, PROB] = (count - discount[min(count, u32(3))]) / total + gamma[context] * below
-            placed[row, WORD] = gram[_WORD]
-            placed[row, LOWER] = gram[_LOWER]
-            placed[row, NODE] = gram[_NODE]
-            placed[row, SUFFIX] = gram[_PARENT]
-            contexts.size[context] += 1
-            row += 1
+            gram, count = grams[sorting[i]], grams[sorting[i], _COUNT]
+            if not count & CUT:
+                below = f64(lower[sorting[i], _LOWER])
+                prob[row, PROB] = (count - discount[min(count, u32(3))]) / total + gamma[context] * below
+                placed[row, WORD] = gram[_WORD]
+                placed[row, LOWER] = gram[_LOWER]
+                placed[row, NODE] = gram[_NODE]
+                placed[row, SUFFIX] = gram[_PARENT]
+                contexts.size[context] += 1
+            if len(back) > 0:
+                back[i, _BACK_NODE] = gram[_NODE]
+                back[i, _BACK_PREFIX] = contexts.node[context]
+                back[i, _BACK_WORD] = gram[_WORD]
+                back[i, _BACK_PROB] = u32(0) if count & CUT else placed[row, PROB]
+            row += not count & CUT
     return row
-
-
-@allocating
-def _backward(grouped: _Grouped, contexts: Contexts) -> U32Matrix:
-    """Return uint32[n, 4]: the data of each n-gram, including cut ones, for the next order."""
-    grams, _, sorting, bounds = grouped
-    back = np.zeros((len(grams), 4), np.uint32)
-    row = 0
-    for context in range(len(contexts.node)):
-        for i in range(bounds[context], bounds[context + 1]):
-            gram = grams[sorting[i]]
-            back[i, _BACK_NODE] = gram[_NODE]
-            back[i, _BACK_PREFIX] = contexts.node[context]
-            back[i, _BACK_WORD] = gram[_WORD]
-            if not gram[_COUNT] & CUT:
-                back[i, _BACK_PROB] = contexts.grams[row, PROB]
-                row += 1
-    return back
 
 
 @allocating
@@ -169,18 +167,11 @@ def by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
     return placed
 
 
-def _as_float(matrix: npt.NDArray) -> npt.NDArray:
-    return matrix.view(np.float32)
-
-
 class Estimator:
     """Estimate orders one by one, from the lowest. Consumes `counts`."""
 
-    def __init__(self, counts: NgramCounts, store: Store, pool: ThreadPoolExecutor, threads: int) -> None:
-        self.counts = counts
-        self.store = store
-        self.pool = pool
-        self.threads = threads
+    def __init__(self, counts: NgramCounts, store: Store, threads: int) -> None:
+        self.counts, self.store, self.threads = counts, store, threads
         self.unigrams = unigrams(counts)
 
     def contexts(self, use: Callable[[Contexts], _T]) -> Iterator[_T]:
@@ -189,57 +180,49 @@ class Estimator:
         below: Buckets | None = None
         for n in range(2, self.counts.order + 1):
             grams = self._send(n, below)
-            last = n == self.counts.order
-            below = None if last else Buckets(self.store, np.diff(self.counts.first_nodes[n]), np.uint32, 4)
-
-            def place(bucket: int, n: int = n, grams: Buckets = grams, below: Buckets | None = below) -> _T:
-                return use(self._place(n, bucket, grams, below))
-
-            yield from map_in_pool(place, range(len(grams)), self.pool, self.threads)
+            below = None if n == self.counts.order else Buckets(self.store, self.counts.windows, 4)
+            place = partial(self._place, use, n, grams, below)
+            yield from map_stream(place, range(len(grams)), self.threads)
             grams.close()
 
     def _send(self, n: int, below: Buckets | None) -> Buckets:
         """Return the n-grams of order n, in buckets by the last word of their contexts."""
-        counts = self.counts
-        nodes, first_nodes, number = counts.nodes[n], counts.first_nodes[n], len(counts.nodes[n])
-        partition = counts.partition
+        counts, partition = self.counts, self.counts.partition
+        nodes, first_nodes = counts.nodes[n], counts.first_nodes[n]
+        # A context has at most as many n-grams as occurrences.
+        capacity = counts.windows
+        if n == 2:
+            capacity = np.bincount(partition.first_bucket, counts.tokens, len(nodes)).astype(np.int64)
+        sent = Buckets(self.store, capacity, 8 if nodes.width > OCCURRENCES else 7)
 
         def send(bucket: int) -> None:
             if below is None:
                 parent_start, last = partition.last_words(bucket)
                 labels = np.arange(parent_start, last + 1, dtype=np.uint32)
-                known = np.zeros((len(labels), 3), np.uint32)
-                known[:, 1] = labels
-                _as_float(known)[:, 2] = self.unigrams[labels]
+                prob = self.unigrams[labels].astype(np.float32).view(np.uint32)
+                known = np.stack([np.zeros_like(labels), labels, prob], axis=1)
             else:
                 parent_start = counts.first_nodes[n - 1][bucket]
                 known = below.take(bucket)
                 known = by_node(known, parent_start, len(known))
             grams = _forward(nodes.take(bucket), first_nodes[bucket], known, parent_start, below is None)
             if n == 2:
-                target = partition.first_bucket[grams[:, _FIRST]]
+                target: npt.NDArray = partition.first_bucket[grams[:, _FIRST]]
             elif n == 3:
                 target = buckets_of(partition, grams[:, _MIDDLE], grams[:, _FIRST])
             else:
-                buckets = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
-                target = buckets.astype(np.uint32)
-            grams, bounds = sort_by_bucket(grams, target, number)
-            sent.scatter(grams, bounds)
+                target = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
+            sent.scatter(grams, target.astype(np.uint32))
 
-        # A context has at most as many n-grams as occurrences.
-        capacity = counts.windows
-        if n == 2:
-            capacity = np.bincount(partition.first_bucket, weights=counts.tokens, minlength=number).astype(np.int64)
-        sent = Buckets(self.store, capacity, np.uint32, 8 if nodes.width > OCCURRENCES else 7)
-        exhaust(map_in_pool(send, range(number), self.pool, self.threads))
+        for_each(send, range(len(nodes)), self.threads)
         nodes.close()
         if below is not None:
             below.close()
         return sent
 
-    def _place(self, n: int, bucket: int, sent: Buckets, below: Buckets | None) -> Contexts:
-        """Estimate the contexts of a bucket from the n-grams that were sent there; put the data for order n + 1 into
-        `below`."""
+    def _place(self, use: Callable[[Contexts], _T], n: int, sent: Buckets, below: Buckets | None, bucket: int) -> _T:
+        """Estimate the contexts of a bucket from the n-grams that were sent there, and use them; put the data for order
+        n + 1 into `below`."""
         counts = self.counts
         grams = sent.take(bucket)
         keys = grams[:, _MIDDLE].astype(np.uint64) << np.uint64(counts.words.bit_length()) | grams[:, _FIRST]
@@ -258,14 +241,12 @@ class Estimator:
             node = np.arange(start, start + number, dtype=np.uint32)
         gamma, size, occurrences = np.zeros(number), np.zeros(number, np.uint32), np.zeros(number)
         placed = np.empty((len(grams), 5), np.uint32)
-        suffix = leaders[:, _MIDDLE].copy()
-        contexts = Contexts(n, bucket, node, suffix, size, gamma, occurrences, placed, _as_float(placed))
-        grouped = _Grouped(grams, _as_float(grams), sorting, bounds)
-        left = _smooth(grouped, discounts(counts.counts_of_counts[n]), contexts)
+        suffix, prob = leaders[:, _MIDDLE].copy(), placed.view(np.float32)
+        contexts = Contexts(n, node, suffix, size, gamma, occurrences, placed, prob)
+        back = np.empty((0 if below is None else len(grams), 4), np.uint32)
+        discount = discounts(counts.counts_of_counts[n])
+        left = _smooth(grams, grams.view(np.float32), sorting, bounds, discount, contexts, back)
         if below is not None:
-            back = _backward(grouped, contexts)
-            first_nodes = counts.first_nodes[n]
-            target = buckets_of_nodes(counts.partition, first_nodes, back[:, _BACK_WORD], back[:, _BACK_NODE])
-            back, ends = sort_by_bucket(back, target, len(below))
-            below.scatter(back, ends)
-        return contexts._replace(grams=placed[:left], prob=contexts.prob[:left])
+            first_nodes, words, nodes = counts.first_nodes[n], back[:, _BACK_WORD], back[:, _BACK_NODE]
+            below.scatter(back, buckets_of_nodes(counts.partition, first_nodes, words, nodes))
+        return use(contexts._replace(grams=placed[:left], prob=prob[:left]))

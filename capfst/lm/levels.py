@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import BoolArray, U32Array, U32Matrix, U32Strided, i64
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import U32Array, U32Matrix, i64
 from capfst.system.radix_sort import refine
 
 
@@ -31,28 +31,6 @@ class Level:
 
     def __len__(self) -> int:
         return len(self.word)
-
-
-_BLOCK = 64
-
-
-@allocating
-def renumber(entries: U32Strided, kept: BoolArray) -> U32Array:
-    """Return the numbers of these entries, all of which are kept, among the kept entries (bool[])."""
-    before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
-    total = 0
-    for i in range(len(kept)):
-        if i % _BLOCK == 0:
-            before[i // _BLOCK] = total
-        total += kept[i]
-    numbers = np.empty(len(entries), np.uint32)
-    for i in range(len(entries)):
-        block = entries[i] // _BLOCK
-        number = before[block]
-        for j in range(block * _BLOCK, entries[i]):
-            number += kept[j]
-        numbers[i] = number
-    return numbers
 
 
 def cost(probability: npt.NDArray) -> npt.NDArray:
@@ -98,8 +76,13 @@ class NgramTable:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, rows: npt.NDArray) -> "NgramTable":
+    def __getitem__(self, rows: npt.NDArray | slice) -> "NgramTable":
         return NgramTable(self.words[rows], self.cost[rows], self.backoff[rows])
+
+
+def empty_table(order: int, rows: int = 0) -> NgramTable:
+    """Return a table to fill."""
+    return NgramTable(np.empty((rows, order), np.uint32), np.empty(rows), np.empty(rows))
 
 
 class BadRowError(Exception):
@@ -110,12 +93,29 @@ class BadRowError(Exception):
         self.order, self.row, self.duplicate = order, row, duplicate
 
 
-def suffix_order(words: npt.NDArray) -> npt.NDArray:
+def _suffix_order(words: npt.NDArray) -> npt.NDArray:
     """Return uint32[m]: the rows of words, uint32[m, n], sorted by last word, then the word before it, and so on."""
     order = np.arange(len(words), dtype=np.uint32)
     for column in range(words.shape[1]):
         order = refine(words[:, column].astype(np.uint64), order)
     return order
+
+
+def united(tables: list[NgramTable]) -> list[NgramTable]:
+    """Return the n-grams of all tables, each once and sorted by last words, as one table for each with its own costs:
+    NaN where it lacks the n-gram."""
+    words = np.concatenate([own.words for own in tables])
+    order = _suffix_order(words)
+    words = words[order]
+    first = np.flatnonzero(np.append(np.ones(min(1, len(words)), bool), (words[1:] != words[:-1]).any(axis=1)))
+    whole, end = [], 0
+    for own in tables:
+        cost, backoff = np.full(len(order), np.nan), np.zeros(len(order))
+        begin, end = end, end + len(own)
+        cost[begin:end], backoff[begin:end] = own.cost, own.backoff
+        own_cost, own_backoff = np.fmin.reduceat(cost[order], first), np.add.reduceat(backoff[order], first)
+        whole.append(NgramTable(words[first], own_cost, own_backoff))
+    return whole
 
 
 @inner
@@ -127,29 +127,25 @@ def _compare(one: U32Array, first: i64, other: U32Array) -> i64:
     return 0
 
 
-@kernel
-def _find_duplicate(words: U32Matrix) -> i64:
-    """Return the first row that is equal to the row before it, or -1."""
-    for i in range(1, len(words)):
-        if _compare(words[i], 0, words[i - 1]) == 0:
-            return i
-    return -1
-
-
 @allocating
-def _find_in_level(words: U32Matrix, order: U32Array, first: i64, below: U32Matrix, missing: BoolArray) -> U32Array:
-    """Return for each row the row of `below` with its words from column `first` on; both are sorted by these words.
-
-    Sets missing[i] to whether row i has no such row.
-    """
-    link = np.zeros(len(words), np.uint32)
+def _find_in_level(words: U32Matrix, order: U32Array, first: i64, below: U32Matrix) -> U32Array:
+    """Return for each row the row of `below` with its words from column `first` on; both are sorted by these words, the
+    rows by `order`. A row that is not found gets len(below)."""
+    found = np.empty(len(words), np.uint32)
     row = 0
     for i in order:
         while row < len(below) and _compare(words[i], first, below[row]) > 0:
             row += 1
-        missing[i] = row == len(below) or _compare(words[i], first, below[row]) != 0
-        link[i] = 0 if missing[i] else row
-    return link
+        found[i] = row if row < len(below) and _compare(words[i], first, below[row]) == 0 else len(below)
+    return found
+
+
+def _suffixes(words: npt.NDArray, below: npt.NDArray) -> npt.NDArray:
+    return _find_in_level(words, np.arange(len(words), dtype=np.uint32), 1, below)
+
+
+def _prefixes(words: npt.NDArray, below: npt.NDArray) -> npt.NDArray:
+    return _find_in_level(words, _suffix_order(words[:, :-1]), 0, below)
 
 
 def link(tables: list[NgramTable]) -> list[Level]:
@@ -158,46 +154,28 @@ def link(tables: list[NgramTable]) -> list[Level]:
     Raises:
         BadRowError: a row is a duplicate, or has no prefix.
     """
-    source_rows = [np.arange(len(tables[0]))]  # the row in `tables` of each sorted row, if it has one
-    levels = [tables[0]]
-    for n, level in enumerate(tables[1:], 2):
-        order = suffix_order(level.words)
-        source_rows.append(order)
-        levels.append(level[order])
-        duplicate = _find_duplicate(levels[-1].words)
-        if duplicate >= 0:
-            raise BadRowError(n, int(max(order[duplicate - 1 : duplicate + 1])), True)
-    for n in range(len(levels) - 1, 1, -1):
-        levels[n - 1], source_rows[n - 1] = _complete(levels[n - 1], source_rows[n - 1], levels[n].words)
+    levels = []
+    for n, table in enumerate(tables, 1):
+        order = _suffix_order(table.words)
+        levels.append(table[order])
+        same = np.flatnonzero((levels[-1].words[1:] == levels[-1].words[:-1]).all(axis=1))
+        if len(same):
+            raise BadRowError(n, int(order[same[0] : same[0] + 2].max()), True)
+    links = []
+    for n in range(len(levels) - 1, 0, -1):
+        words, below = levels[n].words, levels[n - 1]
+        suffix = _suffixes(words, below.words)
+        if (suffix == len(below)).any():
+            unknown = NgramTable(words[:, 1:], np.full(len(words), np.nan), np.zeros(len(words)))
+            levels[n - 1] = below = united([below, unknown])[0]
+            suffix = _suffixes(words, below.words)
+        prefix = _prefixes(words, below.words)
+        if (prefix == len(below)).any():
+            raise BadRowError(n + 1, int(np.argmax(_prefixes(tables[n].words, below.words) == len(below))), False)
+        links.append((prefix, suffix))
     linked = [unigram_level(tables[0].cost, tables[0].backoff)]
-    for n, level in enumerate(levels[1:], 2):
-        shorter = linked[-1]
-        if n == 2:
-            prefix, suffix = level.words[:, 0].copy(), level.words[:, 1].copy()
-        else:
-            all_rows, below = np.arange(len(level), dtype=np.uint32), levels[n - 2].words
-            missing = np.zeros(len(level), bool)
-            suffix = _find_in_level(level.words, all_rows, 1, below, missing)
-            by_prefix = suffix_order(level.words[:, :-1])
-            prefix = _find_in_level(level.words, by_prefix, 0, below, missing)
-            if missing.any():
-                raise BadRowError(n, int(source_rows[n - 1][missing].min()), False)
+    for level, (prefix, suffix) in zip(levels[1:], reversed(links), strict=True):
+        shorter, last = linked[-1], level.words[:, -1].copy()
         cost = np.where(np.isnan(level.cost), shorter.backoff[prefix] + shorter.cost[suffix], level.cost)
-        last = level.words[:, -1].copy()
         linked.append(Level(last, prefix, suffix, cost, np.where(last == 0, 0.0, level.backoff)))
     return linked
-
-
-def _complete(level: NgramTable, source_rows: npt.NDArray, longer: npt.NDArray) -> tuple[NgramTable, npt.NDArray]:
-    """Add the missing suffixes of the n-grams `longer` (sorted) to a level; return it, and the source of its rows."""
-    missing = np.zeros(len(longer), bool)
-    _find_in_level(longer, np.arange(len(longer), dtype=np.uint32), 1, level.words, missing)
-    if not missing.any():
-        return level, source_rows
-    added = longer[missing, 1:]
-    added = added[np.append(True, (added[1:] != added[:-1]).any(axis=1))]
-    words = np.concatenate([level.words, added])
-    order = suffix_order(words)
-    unknown = np.full(len(added), np.nan)
-    whole = NgramTable(words, np.append(level.cost, unknown), np.append(level.backoff, np.zeros(len(added))))
-    return whole[order], np.append(source_rows, np.full(len(added), np.iinfo(np.int64).max))[order]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.levels import Level, NgramTable, link, normalize, suffix_order
+from capfst.lm.levels import Level, NgramTable, empty_table, link, normalize, united
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 _ROUNDS = 200
@@ -44,9 +44,10 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
     union.sort(key=lambda word: (lower_bytes(word.encode(), lowering), -unigram[word]))
     label = {word: i for i, word in enumerate(union, 1)}
     tables = [_tables(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
-    order = max(map(len, tables))
-    merged = [_unigrams([own[0] for own in tables], len(union) + 1)]
-    merged += [_merge([own[n] if n < len(own) else _no_ngrams(n + 1) for own in tables]) for n in range(1, order)]
+    orders = itertools.zip_longest(*tables)
+    merged = [united([own or empty_table(n) for own in of_order]) for n, of_order in enumerate(orders, 1)]
+    for own in merged[0]:
+        own.cost[np.isnan(own.cost)] = np.inf
     whole = [link(list(own)) for own in zip(*merged, strict=True)]
     levels = whole[0]
     for n, level in enumerate(levels):
@@ -84,34 +85,4 @@ def _tables(levels: list[Level], label: npt.NDArray) -> list[NgramTable]:
     for level in levels[1:]:
         words = np.hstack([words[level.prefix], label[level.word][:, None]])
         tables.append(NgramTable(words, level.cost, level.backoff))
-    return tables
-
-
-def _no_ngrams(order: int) -> NgramTable:
-    return NgramTable(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))
-
-
-def _unigrams(models: list[NgramTable], number: int) -> list[NgramTable]:
-    """Return order 1 of each model, over the union's `number` labels."""
-    tables = []
-    for own in models:
-        cost, backoff = np.full(number, np.inf), np.zeros(number)
-        cost[own.words[:, 0]], backoff[own.words[:, 0]] = own.cost, own.backoff
-        tables.append(NgramTable(np.arange(number, dtype=np.uint32)[:, None], cost, backoff))
-    return tables
-
-
-def _merge(models: list[NgramTable]) -> list[NgramTable]:
-    """Return the n-grams of all models, once per model with its costs: NaN where it lacks the n-gram."""
-    words = np.concatenate([own.words for own in models])
-    order = suffix_order(words)
-    words = words[order]
-    first = np.flatnonzero(np.append(np.ones(min(1, len(words)), bool), (words[1:] != words[:-1]).any(axis=1)))
-    ends = np.cumsum([len(own) for own in models])
-    tables = []
-    for own, end in zip(models, ends, strict=True):
-        cost, backoff = np.full(len(order), np.nan), np.zeros(len(order))
-        cost[end - len(own) : end], backoff[end - len(own) : end] = own.cost, own.backoff
-        merged_cost, merged_backoff = np.fmin.reduceat(cost[order], first), np.add.reduceat(backoff[order], first)
-        tables.append(NgramTable(words[first], merged_cost, merged_backoff))
     return tables

@@ -19,7 +19,8 @@ A kept n-gram needs its prefix and its suffix, whose scores are therefore raised
 with scores above any threshold are a complete model; all unigrams are kept.
 """
 
-from typing import Any
+from functools import partial
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +28,13 @@ import numpy.typing as npt
 from capfst.fst.write import ARC, STATE
 from capfst.kernels import kernel
 from capfst.kernels.types import F32Array, F64Array, U32Array, U32Strided, f64, i64
-from capfst.lm.discount import discounts
-from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node
-from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
+from capfst.lm.count import prunes
+from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
+from capfst.lm.levels import Level, cost, normalize, unigram_level
 from capfst.lm.partition import buckets_of_nodes
-from capfst.system.buckets import Buckets, sort_by_bucket
-from capfst.system.parallel import exhaust, map_in_pool
+from capfst.options import TrainOptions
+from capfst.system.buckets import Buckets
+from capfst.system.parallel import for_each
 
 # The columns of an n-gram in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
@@ -99,46 +101,28 @@ def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strid
 
 
 class Pruner:
-    """Compute the levels of the pruned model from the contexts of an unpruned one."""
+    """Compute the levels of the pruned model from the contexts of an unpruned one. ambiguity: float32[words + 1], of
+    the case of each word; None: scores are not weighed."""
 
-    def __init__(
-        self,
-        estimator: Estimator,
-        max_ngrams: int | None,
-        threshold: float | None,
-        ambiguity: npt.NDArray[np.float32] | None = None,
-    ) -> None:
-        """ambiguity: float32[words + 1], of the case of each word; None: scores are not weighed."""
-        self.estimator = estimator
-        self.ambiguity = ambiguity
-        self.max_ngrams, self.threshold = max_ngrams, threshold
-        self.pruning = max_ngrams is not None or threshold is not None
+    def __init__(self, estimator: Estimator, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None) -> None:
+        self.estimator, self.options, self.ambiguity = estimator, options, ambiguity
         self.counts = estimator.counts
-        self.total = float(self.counts.tokens.sum())
         # [n]: node, _PREFIX … _SCORE; later without the node, sorted by node
-        self.rows = [Buckets(estimator.store, np.diff(first), np.uint32, 6) for first in self.counts.first_nodes]
-        # [n], for the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
-        self.contexts = [
-            Buckets(estimator.store, self._context_capacity(n), np.uint32, 3) for n in range(len(self.rows))
-        ]
-        self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
-
-    def _context_capacity(self, n: int) -> npt.NDArray:
-        """Return the maximal number of contexts of n-grams of order n in each bucket."""
-        if n > 2:
-            return np.diff(self.counts.first_nodes[n - 1])
-        return np.bincount(self.counts.partition.first_bucket, minlength=self.counts.partition.n_buckets)
+        self.rows = [Buckets(estimator.store, self.counts.windows, 6) for _ in range(self.counts.order + 1)]
+        # [n]: the backoff weights of the contexts of these n-grams, by node, or NaN; used if none is dropped
+        sizes = [0, 0, len(self.counts.tokens), *(firsts[-1] for firsts in self.counts.first_nodes[2:-1])]
+        self.gammas = [np.full(0 if prunes(options) else size, np.nan) for size in sizes]
+        self.histogram, self.lock = np.zeros(1 << _KEY_BITS, np.int64), Lock()
 
     def run(self) -> list[Level]:
         """Score all n-grams, choose the threshold, and return the levels of those above it."""
-        exhaust(self.estimator.contexts(self._take_in))
+        for _ in self.estimator.contexts(self._take_in):
+            pass
         self._protect()
-        least = 0
-        if self.threshold is not None:
-            least = int(np.float32(min(self.threshold, _LARGEST)).view(np.uint32) >> _SHIFT)
-        if self.max_ngrams is not None:
+        least = int(np.float32(min(self.options.prune_threshold or 0.0, _LARGEST)).view(np.uint32) >> _SHIFT)
+        if self.options.max_ngrams is not None:
             above = np.cumsum(self.histogram[::-1])[::-1]
-            fitting = above <= self.max_ngrams - (self.counts.words + 1)
+            fitting = above <= self.options.max_ngrams - (self.counts.words + 1)
             least = max(least, int(np.argmax(fitting)) if fitting.any() else len(fitting))
         return self._select(least)
 
@@ -146,7 +130,10 @@ class Pruner:
         """Score the n-grams of a bucket of contexts, and put them into self.rows."""
         grams = contexts.grams
         score = np.empty(len(grams), np.float32)
-        _score(contexts, self._expected(contexts) / self.total, score)
+        discount = discounts(self.counts.counts_of_counts[contexts.order - 1])
+        # The expected occurrences of the contexts in other text of the same size
+        expected = contexts.occurrences - discount[np.minimum(contexts.occurrences, 3).astype(np.uint8)]
+        _score(contexts, expected / float(self.counts.tokens.sum()), score)
         if self.ambiguity is not None:
             weight = self.ambiguity[grams[:, WORD]]
             if contexts.order <= 3:  # the context's last word is known
@@ -165,57 +152,42 @@ class Pruner:
         level = self.rows[contexts.order]
         first_nodes = self.counts.first_nodes[contexts.order]
         target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
-        rows, bounds = sort_by_bucket(rows, target, len(level))
-        level.scatter(rows, bounds)
-        if self.pruning:
-            return
-        weights = np.empty((len(contexts.node), 3), np.uint32)
-        weights[:, 0] = contexts.node
-        weights[:, 1:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
-        self.contexts[contexts.order].put(contexts.bucket, weights)
-
-    def _expected(self, contexts: Contexts) -> npt.NDArray:
-        """Return float64[c]: the expected occurrences of the contexts in other text of the same size."""
-        discount = discounts(self.counts.counts_of_counts[contexts.order - 1])
-        return contexts.occurrences - discount[np.minimum(contexts.occurrences, 3).astype(np.uint8)]
+        level.scatter(rows, target)
+        if not prunes(self.options):
+            self.gammas[contexts.order][contexts.node] = contexts.gamma
 
     def _protect(self) -> None:
         """Raise the scores of prefixes and suffixes to those of their n-grams, from the highest order down."""
-        estimator, first_nodes = self.estimator, self.counts.first_nodes
-        number = self.counts.partition.n_buckets
+        estimator, windows = self.estimator, self.counts.windows
         longer: Buckets | None = None  # nodes of this order, and their least scores
         for n in range(self.counts.order, 1, -1):
-            sizes = np.diff(first_nodes[n])
-            shorter = Buckets(estimator.store, sizes + self.counts.windows, np.uint32, 2)
-            ranked = Buckets(estimator.store, sizes, np.uint32, 5)
+            shorter, ranked = Buckets(estimator.store, 2 * windows, 2), Buckets(estimator.store, windows, 5)
+            protect = partial(self._protect_bucket, n, longer, shorter, ranked)
+            for_each(protect, range(len(windows)), estimator.threads)
+            self.rows[n], longer = ranked, shorter
 
-            def protect(
-                bucket: int, n: int = n, longer: Any = longer, shorter: Any = shorter, ranked: Any = ranked
-            ) -> npt.NDArray:
-                start, end = first_nodes[n][bucket : bucket + 2]
-                rows = by_node(self.rows[n].take(bucket), start, end - start)
-                if longer is not None:
-                    needed = longer.take(bucket)
-                    _raise_to(rows[:, _SCORE], start, needed[:, 0], needed[:, 1])
-                ranked.put(bucket, rows)
-                rows = rows[rows[:, _PREFIX] != ABSENT]
-                if n > 2:
-                    shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
-                    target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
-                    needed, bounds = sort_by_bucket(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32), number)
-                    shorter.scatter(needed, bounds)
-                return np.bincount(rows[:, _SCORE] >> _SHIFT, minlength=len(self.histogram))
-
-            for histogram in map_in_pool(protect, range(number), estimator.pool, estimator.threads):
-                self.histogram += histogram
-            self.rows[n] = ranked
-            longer = shorter
+    def _protect_bucket(self, n: int, longer: Buckets | None, shorter: Buckets, ranked: Buckets, bucket: int) -> None:
+        """Do so for a bucket of order n, and count its scores."""
+        first_nodes = self.counts.first_nodes
+        start, end = first_nodes[n][bucket : bucket + 2]
+        rows = by_node(self.rows[n].take(bucket), start, end - start)
+        if longer is not None:
+            needed = longer.take(bucket)
+            _raise_to(rows[:, _SCORE], start, needed[:, 0], needed[:, 1])
+        ranked.put(bucket, rows)
+        rows = rows[rows[:, _PREFIX] != ABSENT]
+        if n > 2:
+            shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
+            target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
+            shorter.scatter(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32))
+        histogram = np.bincount(rows[:, _SCORE] >> _SHIFT)
+        with self.lock:
+            self.histogram[: len(histogram)] += histogram
 
     def _select(self, least: int) -> list[Level]:
         """Return the levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS
         bits)."""
-        prob = self.estimator.unigrams
-        levels = [unigram_level(cost(prob), np.zeros(len(prob)))]
+        levels = [unigram_level(cost(self.estimator.unigrams), np.zeros(self.counts.words + 1))]
         below = np.ones(len(levels[0]), bool)
         for n in range(2, self.counts.order + 1):
             parts: list[npt.NDArray] = []
@@ -228,27 +200,14 @@ class Pruner:
                 parts.append(rows[keep])
             rows = np.concatenate(parts)
             del parts
-            level = Level(
-                rows[:, _LAST].copy(),
-                renumber(rows[:, _PREFIX], below),
-                renumber(rows[:, _SUFFIX], below),
-                cost(rows.view(np.float32)[:, _PROB]),
-                np.zeros(len(rows)),
-            )
-            if self.pruning:
+            entries = np.cumsum(below, dtype=np.uint32) - np.uint32(1)  # by node of the order below
+            prefix, suffix, prob = entries[rows[:, _PREFIX]], entries[rows[:, _SUFFIX]], rows.view(np.float32)[:, _PROB]
+            level = Level(rows[:, _LAST].copy(), prefix, suffix, cost(prob), np.zeros(len(rows)))
+            if prunes(self.options):
                 normalize(levels[-1], level)
             else:
-                self._restore(n, levels[-1], below)
+                gamma = self.gammas[n][below]
+                levels[-1].backoff[:] = np.where(np.isnan(gamma), 0.0, cost(gamma))
             levels.append(level)
             below = kept
         return levels
-
-    def _restore(self, n: int, shorter: Level, kept: npt.NDArray) -> None:
-        """Set the backoff weights of the contexts of the n-grams of order n to the estimated ones."""
-        parts = []
-        for bucket in range(len(self.contexts[n])):
-            known = self.contexts[n].take(bucket)
-            parts.append(known[kept[known[:, 0]]])
-        known = np.concatenate(parts)
-        gamma = np.ascontiguousarray(known[:, 1:]).view(np.float64)[:, 0]
-        shorter.backoff[renumber(known[:, 0], kept)] = cost(gamma)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,9 @@ from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
 from capfst.io.files import refuse_special
-from capfst.lm.acceptor import compile_levels
+from capfst.lm.acceptor import compile_levels, decompile
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
-from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
 from capfst.punctuation.marks import PART as PUNCTUATION
@@ -43,30 +42,8 @@ from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
 
 
-def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str], **options: Any) -> None:
-    """Convert an ARPA file, or a model that OpenFst wrote in another layout, to a model without a context model.
-
-    options: those of `import_arpa`; an FST records them.
-
-    Raises:
-        ModelError: as `import_arpa`; or the FST is no model, damaged, or can be used as it is.
-        OptionError: an option with an FST.
-        CorpusError: a pipe, which can be read only once.
-    """
-    refuse_special(source)
-    if not is_fst(source):
-        import_arpa(source, output, **options)
-        return
-    if given := [name for name, value in options.items() if value]:
-        raise OptionError(f"{source}: the FST records `{given[0]}`. Leave it out.")
-    check_output(output, source)
-    model = CapFst(source, is_mappable=False)
-    parts = grammar_part(model.symbols.language)
-    write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
-
-
-def import_arpa(
-    arpa: str | os.PathLike[str],
+def import_model(
+    source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
     pretokenized: bool = False,
@@ -74,17 +51,31 @@ def import_arpa(
     restore: str | None = None,
     grammar: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Compile an ARPA file (plain or compressed) whose words are surface forms to a model without a context model.
+    """Convert an ARPA file (plain or compressed) whose words are surface forms, or a model that OpenFst wrote in
+    another layout, to a model without a context model.
 
     pretokenized: the text of the ARPA file was split at white space, not by capfst's tokenizer: ARPA does not record
-    that. language, restore, grammar: as for `train`.
+    that. language, restore, grammar: as for `train`. An FST records all of these.
 
     Raises:
-        ModelError: the file is not a valid ARPA model; the line is named.
+        ModelError: the file is not a valid ARPA model, and the line is named; or the FST is no model, damaged, or can
+            be used as it is.
+        OptionError: an option with an FST.
+        CorpusError: a pipe, which can be read only once.
     """
-    check_output(output, arpa, grammar)
+    refuse_special(source)
+    if is_fst(source):
+        recorded = {"pretokenized": pretokenized, "language": language, "restore": restore, "grammar": grammar}
+        if given := [name for name, value in recorded.items() if value]:
+            raise OptionError(f"{source}: the FST records `{given[0]}`. Leave it out.")
+        check_output(output, source)
+        model = CapFst(source, is_mappable=False)
+        parts = grammar_part(model.symbols.language)
+        write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
+        return
+    check_output(output, source, grammar)
     rules = rules_of(language, restore, grammar)
-    words, levels = read_arpa(arpa, rules.lowering)
+    words, levels = read_arpa(source, rules.lowering)
     states, arcs, start = compile_levels(levels)
     signature = Signature(
         version=__version__,
@@ -106,8 +97,6 @@ def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> Non
 
 
 class Mixed(NamedTuple):
-    """The components of a mixture."""
-
     weights: list[float]  # one per model
     context: str | None  # path of the model that the context model is from
 
@@ -133,18 +122,14 @@ def mix_models(
         OptionError: the weights are not as required.
     """
     models = [bundled.open(lm) for lm in lms]
-    tokenizers = {model.signature.tokenizer for model in models}
-    if len(tokenizers) > 1:
-        raise ModelError(
-            f"the models have different tokenizers ({', '.join(sorted(tokenizers))}). "
-            "Only models with the same tokenizer can be mixed."
-        )
-    if len({model.signature.lowercasing for model in models}) > 1:
-        each = ", ".join(sorted({model.signature.lowercasing for model in models}))
-        raise ModelError(
-            f"the models are for different languages ({each}). "
-            "Only models with the same `language`, `restore` and `grammar` can be mixed."
-        )
+    for name, differ, same in (
+        ("tokenizer", "have different tokenizers", "tokenizer"),
+        ("lowercasing", "are for different languages", "`language`, `restore` and `grammar`"),
+    ):
+        values = sorted({getattr(model.signature, name) for model in models})
+        if len(values) > 1:
+            found = ", ".join(values)
+            raise ModelError(f"the models {differ} ({found}). Only models with the same {same} can be mixed.")
     language = models[0].symbols.language
     if weights is None:
         weights = tune(_token_costs(models, tune_on)).tolist()
@@ -212,7 +197,6 @@ def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> C
 
 
 def as_arpa(model: CapFst) -> Arpa:
-    """Return the LM of a model as words and levels."""
     return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs))
 
 

@@ -78,7 +78,6 @@ def _domains(context: Context) -> dict[str, int]:
 
 
 def render(description: dict[str, Any]) -> str:
-    """Format the description as lines of text."""
     ngrams, parts = description["ngrams"], []
     for key, name, content in (
         ("context", "context model", "domains: {0}"),

@@ -5,7 +5,8 @@ Parts that are not needed are never loaded. Threads share one LoadedModel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +18,18 @@ from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.casing.units import Units
+from capfst.casing.user_words import UserWords
 from capfst.context.context_model import SPELLINGS, Context
 from capfst.context.noise import Noise
+from capfst.exceptions import missing_extra
 from capfst.forks import cached
 from capfst.fst.read import CapFst
-from capfst.lm.query import LanguageModel
+from capfst.io.blocks import read_blocks
+from capfst.lm.query import LanguageModel, Starts
+from capfst.options import Path
+from capfst.search import fast
 from capfst.search.boundaries import Boundaries
+from capfst.search.protocol import Engine
 from capfst.text.abbreviations import listed, of_languages
 from capfst.text.given import read
 from capfst.text.unicode import INFO
@@ -30,6 +37,9 @@ from capfst.text.unicode import INFO
 if TYPE_CHECKING:
     from capfst.bilingual.evidence import Evidence
     from capfst.punctuation.marks import Punctuator
+
+SETS_OF_OPTIONS = 8
+"""Whose parts and pipelines are kept."""
 
 
 class LoadedModel:
@@ -39,13 +49,33 @@ class LoadedModel:
         self.model = model
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
+        self.user_words = lru_cache(SETS_OF_OPTIONS)(lambda words: UserWords(words, self.transducer))
+        """User words, by the option `words`."""
+        self.boundaries, self.engine = lru_cache(SETS_OF_OPTIONS)(self._boundaries), lru_cache(self._engine)
 
-    def boundaries(self, own: Iterable[str], language: str | None, context: Context | None) -> Boundaries:
-        """Return the sentence boundaries, given the abbreviations of the model's languages, or of one of them, and the
-        user's own. context: the context model, if it is used."""
+    def _boundaries(self, abbreviations: tuple[Path, ...], language: str | None, uses_context: bool) -> Boundaries:
+        """Return the sentence boundaries, given files with the user's own abbreviations, and those of one of the
+        model's languages, or of all.
+
+        Raises:
+            CorpusError: a file that cannot be read, or is not UTF-8.
+        """
+        blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)]))
+        own = [line.strip() for block in blocks for line in block.decode().splitlines() if line.strip()]
         languages = self.languages if language is None else [language]
-        abbreviations = of_languages(languages, own, self.model.symbols.language.lowering)
-        return Boundaries(abbreviations, self.transducer, None if self.pretokenized else context)
+        known = of_languages(languages, own, self.model.symbols.language.lowering)
+        return Boundaries(known, self.transducer, self.context if uses_context and not self.pretokenized else None)
+
+    def _engine(self, name: str) -> Engine:
+        """Return an engine of the search, which begins lines and sentences in the start state."""
+        starts = Starts(self.model.start, self.model.start)
+        if name == "fast":
+            return fast.Engine(self.lm, starts)
+        try:
+            from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+        except ModuleNotFoundError as error:
+            raise missing_extra("`engine='openfst'` needs pynini", "openfst") from error
+        return openfst.Engine(self.lm, starts)
 
     @cached
     def transducer(self) -> Transducer:
@@ -85,11 +115,6 @@ class LoadedModel:
         """The value of the case of the input as evidence; None if the model has not learned it."""
         return Noise.of(self.model)
 
-    @property
-    def restores_marks(self) -> bool:
-        """Whether the model has learned punctuation."""
-        return "punctuation" in self.model.parts
-
     @cached
     def punctuator(self) -> Punctuator:
         """What inserts marks. ModelError if the model has not learned it, or it cannot be used."""
@@ -116,28 +141,24 @@ class LoadedModel:
 
     def has_forms(self, text: bytes) -> bool:
         """Return whether the model has a surface form of each word of the text."""
-        return bool(self.transducer.words(self._read(text)).n_forms.all())
+        return bool(self._words(text)[1].n_forms.all())
 
-    def _read(self, text: bytes) -> npt.NDArray[np.uint8]:
-        return read(np.frombuffer(text, np.uint8), self.pretokenized).buf
+    def _words(self, text: bytes) -> tuple[npt.NDArray[np.uint8], Words]:
+        buf = read(np.frombuffer(text, np.uint8), self.pretokenized).buf
+        return buf, self.transducer.words(buf)
 
     def spaced(self, text: bytes) -> memoryview:
         """Return cased UTF-8 as the LM's words, separated by spaces; lines stay lines."""
-        buf = self._read(text)
-        return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
+        return encode.spaced(*self._words(text), self.pretokenized)
 
     def labels(self, text: bytes, as_learned: bool = False) -> npt.NDArray[np.uint32]:
-        """Return the labels of the words of cased UTF-8, as `labels_of`."""
-        buf = self._read(text)
-        return self.labels_of(buf, self.transducer.words(buf), as_learned)
-
-    def labels_of(self, buf: npt.NDArray[np.uint8], words: Words, as_learned: bool = False) -> npt.NDArray[np.uint32]:
-        """Return the labels of words of cased text, uint32[words + line ends]: that of `<unk>` for words that the model
-        lacks, 0 for line ends.
+        """Return the labels of the words of cased UTF-8, uint32[words + line ends]: that of `<unk>` for words that the
+        model lacks, 0 for line ends.
 
         as_learned: a line begins with the lowercase form of a capitalized word, if the LM prefers that there
         (corpus/first_words.py), in models that restore case alone.
         """
+        buf, words = self._words(text)
         labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown)
         if as_learned and self.model.symbols.language.restored == "case":
             encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, INFO, labels)

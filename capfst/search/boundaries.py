@@ -23,7 +23,7 @@ from capfst.kernels import inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.abbreviations import EVEN, NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
 from capfst.text.tokenizer import COMPOUND, MARKS
-from capfst.text.unicode import INFO, Lowering, ascii_set, is_in
+from capfst.text.unicode import Lowering, ascii_set, is_in
 
 CERTAIN = 8.0
 """Log-odds by the context model from which the search has no choice."""
@@ -66,7 +66,6 @@ def _mark_listed(
     words: Words,
     candidates: I64Array,
     abbreviations: Abbreviations,
-    info: U8Array,
     lowering: Lowering,
     scratch: U8Array,
     kinds: U8Array,
@@ -82,7 +81,7 @@ def _mark_listed(
         if listed < 0 or words.token_types[listed] > COMPOUND:
             continue
         start, end = words.starts[listed], words.ends[listed]
-        kinds[p] = kind_of(abbreviations, buf, start, end, info, lowering, scratch)
+        kinds[p] = kind_of(abbreviations, buf, start, end, lowering, scratch)
         if kinds[p] == UNLISTED and _is_ordinal(buf, start, end):
             kinds[p] = abbreviations.of_ordinals
         if kinds[p] == NUMBER:
@@ -103,7 +102,7 @@ class Boundaries:
         if candidates.size == 0:  # as in most single lines
             return
         kinds, lowering = np.empty(len(candidates), np.uint8), self._transducer.symbols.language.lowering
-        _mark_listed(buf, words, candidates, self._abbreviations, INFO, lowering, np.empty(SCRATCH, np.uint8), kinds)
+        _mark_listed(buf, words, candidates, self._abbreviations, lowering, np.empty(SCRATCH, np.uint8), kinds)
         words.may_begin[candidates[kinds == NEVER]] = False
         if self._context is None:
             words.begin_odds[candidates[kinds == UNLISTED]] = ODDS

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
-from capfst.kernels import count_ones, fence, inlined, inner, kernel, outlined, prefetch
+from capfst.kernels import count_ones, fence, inlined, kernel, outlined, prefetch
 from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64, u32
 from capfst.system.binary_search import lower_bound
 
@@ -132,7 +132,6 @@ def fill_buckets(
 
 
 @outlined
-@inner
 def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
     """Prepare a context of several words for look-ups. Return whether it backs off to the state `shorter`, as in an
     n-gram model; if not, nothing is prepared."""

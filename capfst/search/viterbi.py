@@ -224,7 +224,6 @@ def _is_open(words: Words, choices: Choices, i: i64) -> bool:
 
 
 @outlined
-@inner
 def fill_chunk(
     words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: lat.PositionArray
 ) -> tuple[i64, i64]:

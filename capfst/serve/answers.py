@@ -4,8 +4,6 @@ An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`.
 terminal likes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +27,6 @@ class RefusedError(Exception):
 
 
 def error_bytes(status: int, message: str) -> bytes:
-    """Return an error as JSON."""
     return json_bytes({"error": {"status": status, "message": shortened(one_line(message))}})
 
 
@@ -41,6 +38,5 @@ class JSONAnswer(Response):
 
 
 def error_answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error as an answer."""
     headers = {"retry-after": AGAIN[status]} if status in AGAIN else headers
     return Response(error_bytes(status, message) + b"\n", status, headers, "application/json")

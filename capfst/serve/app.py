@@ -1,12 +1,11 @@
-"""The application: routes, the page, and what all routes share: errors as JSON, the number of requests, their measures.
+"""The application: routes, the page, and what all routes share: who may send requests, errors as JSON, measures.
 
 In: requests as ASGI has them. Out: answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
+import re
 import time
 from importlib.resources import files
 
@@ -19,10 +18,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
+from capfst.options import ServeOptions
 from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
-from capfst.serve.metrics import Metrics
 from capfst.serve.requests import describe
-from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 
 logger = logging.getLogger("capfst.serve")
@@ -48,8 +46,12 @@ HEADERS = {
 """Of pages: a browser runs and loads only what the service has sent."""
 
 
-def application(service: Service, senders: Senders) -> ASGIApp:
-    """Return the service as an ASGI application."""
+_LOCAL = re.compile(rb"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d*)?")
+_PORT = re.compile(rb":\d*$")
+
+
+def application(service: Service, is_local: bool) -> ASGIApp:
+    """Return the service as an ASGI application. is_local: as for `Senders`."""
     folder = files("capfst.serve") / "page"
     described = JSONAnswer(describe(list(service.recasers)), headers=HEADERS)
     routes = [
@@ -77,18 +79,54 @@ def application(service: Service, senders: Senders) -> ASGIApp:
 
     handlers = dict.fromkeys((RefusedError, CapfstError, HTTPException, Exception), failed)
     inner = Starlette(routes=routes, exception_handlers=handlers)
-    app = _Front(inner, service.metrics, senders, {route.path for route in routes})
+    app = _Front(inner, service, Senders(service.limits, is_local), {route.path for route in routes})
     if not service.limits.cors:
         return app
     return CORSMiddleware(app, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])
 
 
+class Senders:
+    """Who may send requests: programs, and pages of the service itself or of origins that the option `cors` names.
+
+    A browser sends requests for any page that its user visits, also to a service on the same machine. It says so in two
+    headers. `Host` is the name in the address: if it is not a name of this machine, the name of a page has been made to
+    lead here (DNS rebinding), so that the page could read answers. `Origin`, or `Sec-Fetch-Site`, is where it is from.
+
+    is_local: whether the service listens on an address that only this machine has: then it has only local names."""
+
+    def __init__(self, options: ServeOptions, is_local: bool) -> None:
+        self._is_any, self._is_local = "*" in options.cors, is_local
+        self._origins = {origin.encode() for origin in options.cors}
+        names = [options.host, *(origin.rpartition("://")[2] for origin in options.cors)]
+        self._names = {_PORT.sub(b"", name.lower().encode()) for name in names}
+
+    def refusal(self, scope: Scope) -> RefusedError | None:
+        """Return why a request is refused, or None."""
+        found: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            found[name] = value.lower()
+            if name == b"host" and self._is_local and not self._is_any and not self._has(found[name]):
+                named = found[name].decode("latin-1")
+                return RefusedError(
+                    421, f"{named!r} is not a name of this service. Use localhost, or list its origin in `--cors`."
+                )
+        origin, site = found.get(b"origin"), found.get(b"sec-fetch-site")
+        is_safe = scope["method"] in ("GET", "HEAD", "OPTIONS") or self._is_any or origin in self._origins
+        is_own = site in (b"same-origin", b"none") if site else origin in (None, b"http://" + found.get(b"host", b""))
+        if is_safe or is_own:
+            return None
+        named = (origin or b"null").decode("latin-1")
+        return RefusedError(403, f"the page is from {named!r}, another origin. List that in `--cors` to accept it.")
+
+    def _has(self, host: bytes) -> bool:
+        return _LOCAL.fullmatch(host) is not None or _PORT.sub(b"", host) in self._names
+
+
 class _Front:
     """Measures requests, refuses those that pages of others send, and ends those that fail."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, senders: Senders, routes: set[str]) -> None:
-        self._app, self._routes = app, routes
-        self._metrics, self._senders, self._n = metrics, senders, 0
+    def __init__(self, app: ASGIApp, service: Service, senders: Senders, routes: set[str]) -> None:
+        self._app, self._metrics, self._senders, self._routes, self._n = app, service.metrics, senders, routes, 0
         self._metrics.watch("capfst_requests_in_progress", "Requests that are being handled.", lambda: self._n)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,8 +7,6 @@ takes too long, and without an answer if the client does not read. If there are 
 waited longest for a request gives way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable
@@ -55,10 +53,6 @@ class Waiting(dict[Any, None]):
         if len(self) > self._most:
             self.drop_oldest()
 
-    def discard(self, guest: Any) -> None:
-        """Note that a guest does not wait any longer, if it did."""
-        self.pop(guest, None)
-
     def drop_oldest(self) -> bool:
         """Let the guest give way that has waited longest. Return whether there was one."""
         guest = next(iter(self), None)
@@ -70,16 +64,10 @@ class Waiting(dict[Any, None]):
 
 
 class Connection(HttpToolsProtocol):
-    """A connection.
+    """A connection, which is `idle` while it waits for a request. on_close: is called with the reason for which the
+    service closes it."""
 
-    Args:
-        limits: of time, and of the number of connections.
-        idle: where connections wait for requests.
-        on_close: is called with the reason for which the service closes a connection.
-    """
-
-    status = 499
-    """Of a request that the application has not answered: as nginx has it, the client is gone."""
+    status = 499  # of a request that is not answered: as nginx has it, the client is gone
 
     def __init__(
         self, *uvicorns: Any, limits: ServeOptions, idle: Waiting, on_close: Callable[[str], object], **named: Any
@@ -100,7 +88,7 @@ class Connection(HttpToolsProtocol):
             self.idle.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.idle.discard(self)
+        self.idle.pop(self, None)
         self._disconnect()
         super().connection_lost(error)
 
@@ -124,11 +112,6 @@ class Connection(HttpToolsProtocol):
     def is_gone(self) -> bool:
         """Whether nobody waits for an answer. Any thread may ask."""
         return self.transport.is_closing()
-
-    @property
-    def has_body(self) -> bool:
-        """Whether the last request has arrived as a whole."""
-        return not self.cycle.more_body
 
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
@@ -170,7 +153,7 @@ class Connection(HttpToolsProtocol):
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
         self._enter("body")
-        self.idle.discard(self)
+        self.idle.pop(self, None)
 
     def on_body(self, body: bytes) -> None:
         self._textless = 0
@@ -240,7 +223,6 @@ class Connection(HttpToolsProtocol):
 
 
 def connection_of(request: Request) -> Connection:
-    """Return the connection of a request."""
     connection: Connection = request.scope["state"]["connection"]
     return connection
 

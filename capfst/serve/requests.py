@@ -6,8 +6,6 @@ In: the bytes of a body, or the parameters of a query. Out: a `RecaseRequest`, `
 A request cannot name files: `words` are the words themselves, and options that are paths are not among its fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import Field, fields
 from importlib.resources import files
@@ -20,7 +18,7 @@ from starlette.requests import Request
 from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
-from capfst.serve.uploads import FORMATS
+from capfst.serve.body import FORMATS
 from capfst.version import __version__
 
 MAX_NBEST = 100
@@ -44,7 +42,6 @@ def _of(kind: Any, description: str, **limits: Any) -> Any:
 
 
 def _annotation(option: Field[Any]) -> Any:
-    """Return the type of an option in requests, with its description."""
     choices, help = option.metadata["choices"], described(option)
     kind: Any = Literal[choices] if choices else bool if isinstance(option.default, bool) else str
     if option.name == "words":
@@ -54,7 +51,6 @@ def _annotation(option: Field[Any]) -> Any:
 
 
 def _options(request: Any) -> dict[str, Any]:
-    """Return the options of recasing that the request has."""
     given = {name: value for name in NAMES if (value := getattr(request, name)) is not UNSET}
     if isinstance(given.get("words"), list):
         given["words"] = dict.fromkeys(given["words"])

@@ -4,8 +4,6 @@ SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, with
 whatever its threads do then; a second signal does not wait for requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -24,7 +22,6 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve.app import application
 from capfst.serve.connection import Connection, Waiting, watch
-from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 from capfst.system.stopping import stop_all
 
@@ -82,7 +79,7 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
             service.metrics.closed.labels(reason).inc()
 
         config = uvicorn.Config(
-            application(service, Senders(options, ip_address(host).is_loopback)),
+            application(service, ip_address(host).is_loopback),
             http=partial(Connection, limits=options, idle=Waiting(), on_close=on_close),  # type: ignore[arg-type]
             ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False, server_header=False,
             timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout + _PATIENCE,

@@ -3,10 +3,7 @@
 In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
 """
 
-from __future__ import annotations
-
 import asyncio
-import math
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -15,6 +12,8 @@ from functools import partial
 from threading import Thread
 from typing import Any, Literal, TypeVar
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as METRICS
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,12 +22,9 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
-from capfst.serve.body import Body, Budget
+from capfst.serve.body import Body, Budget, JSONLines, Streams, Upload
 from capfst.serve.connection import Waiting, connection_of
-from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET, ExplainRequest, FileRequest, RecaseRequest
-from capfst.serve.streaming import JSONLines, Streams
-from capfst.serve.uploads import Upload
 from capfst.serve.work import Batches, in_time
 from capfst.system.stopping import check, stop_all
 from capfst.text.language import NAME as UNICODE
@@ -45,6 +41,31 @@ _ARRIVING = 16  # files
 _BODIES = 16  # of the largest size, which may be in memory at once
 _DECODE = {JSON: requests.decoder(RecaseRequest | list[str]), TEXT: requests.decoder(str)}
 _decode_explain = requests.decoder(ExplainRequest)
+
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """Counts and times of a service, as Prometheus reads them at `/metrics`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        counter, histogram = partial(Counter, registry=self.registry), partial(Histogram, registry=self.registry)
+        self.requests = counter("capfst_requests", "Requests, by route and status.", ["route", "status"])
+        self.seconds = histogram("capfst_request_seconds", "Time to answer a request.", ["route"], buckets=_SECONDS)
+        self.batch = histogram("capfst_batch_texts", "Texts that were recased by one call.", buckets=_TEXTS)
+        self.closed = counter("capfst_connections_closed", "Connections that were closed, by reason.", ["reason"])
+
+    def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
+        """Add a measure that is read when it is asked for."""
+        Gauge(name, help, registry=self.registry).set_function(value)
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        self.requests.labels(route, status).inc()
+        self.seconds.labels(route).observe(seconds)
 
 
 class Service:
@@ -138,7 +159,6 @@ class Service:
         return JSONLines(request, self.budget, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
     async def explain(self, request: Request) -> Response:
-        """Explain why a line is cased as it is."""
         async with self._body(request) as body, self._handled:
             asked = _decode_explain(body)
             requests.check(asked, self.limits)
@@ -146,7 +166,6 @@ class Service:
             return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
-        """Recase a file, the body of the request."""
         asked = requests.from_query(request, FileRequest)
         requests.check(asked, self.limits)
         recaser, upload = self.recaser(asked.model), Upload(asked)
@@ -179,17 +198,14 @@ class Service:
         return text
 
     async def models(self, request: Request) -> Response:
-        """List the models."""
         return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
 
     async def health(self, request: Request) -> Response:
-        """Tell whether the service is stopping."""
         status, code = ("stopping", 503) if self.streams.is_stopping else ("ok", 200)
         return JSONAnswer({"status": status, "version": __version__}, code)
 
     async def measures(self, request: Request) -> Response:
-        """Return counts and times for Prometheus."""
-        return Response(self.metrics.text(), media_type=CONTENT_TYPE)
+        return Response(generate_latest(self.metrics.registry), media_type=METRICS)
 
     def close(self, seconds: float) -> bool:
         """End the threads. Return whether all have ended, for which this waits a number of seconds."""
@@ -226,11 +242,7 @@ def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -
     result: dict[str, Any] = {}
     if asked.confidence:
         text, changes = recaser.confidence(line, **options)
-        words = [
-            change._asdict() | {"log_odds": change.log_odds if change.log_odds < math.inf else None}
-            for change in changes
-        ]
-        result = {"text": text, "words": words}
+        result = {"text": text, "words": [change._asdict() for change in changes]}  # infinite log-odds become null
     if asked.nbest is not UNSET:
         casings = recaser.nbest(line, asked.nbest, **options)
         result.setdefault("text", casings[0].text)

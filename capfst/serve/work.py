@@ -8,8 +8,6 @@ Each text of a call is on its own, as in a list that a Recaser is given: what it
 others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time
@@ -58,21 +56,14 @@ def _results(recase: Recase, texts: list[str]) -> list[Any]:
 
 
 class _Text(NamedTuple):
-    """A text that waits."""
-
     text: str
     future: asyncio.Future[str]
     is_gone: Callable[[], bool]  # whether its client has gone away
 
 
 class Batches:
-    """Recases texts in threads, together with others that have the same key.
-
-    Args:
-        pool: the threads.
-        on_batch: is called with the number of texts of each call.
-        seconds: that a call may take.
-    """
+    """Recases texts in the threads of a pool, together with others that have the same key; a call may take `seconds`.
+    on_batch: is called with the number of texts of each call."""
 
     def __init__(self, pool: Executor, on_batch: Callable[[int], object], seconds: float = math.inf) -> None:
         self._pool, self._on_batch, self._seconds = pool, on_batch, seconds

@@ -1,7 +1,7 @@
 """Spark: recase DataFrames and batches, and read training corpora; the results are the same bytes as on one machine.
 
 `dataframe` recases a column, `batch` files, and `corpus` reads a corpus to train on. `session` starts Spark for a
-command, and `shipping` sends a model to the executors. Importing this package needs pyspark; the rest of capfst imports
+command, and sends models to the executors. Importing this package needs pyspark; the rest of capfst imports
 it only when Spark is used.
 """
 

@@ -8,7 +8,6 @@ are written to temporary files, so another executor can redo the work of a lost 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import time
@@ -18,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from operator import add
 from pathlib import Path
+from shutil import copyfileobj
 from threading import Event, Semaphore
 from typing import Any, NamedTuple
 
@@ -25,28 +25,25 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.batch.manifest import ManifestEntry, Stamp, sha256
+from capfst.batch.manifest import Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.batch.run import LocalRunner, name_of
+from capfst.batch.run import LocalRunner, made_entry
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.formats import format_of
 from capfst.io.lines import LineFormat
 from capfst.io.outputs import PlannedFile, make_folder
 from capfst.io.protocol import BatchOptions, RecaseCounts
-from capfst.io.splits import Split, read_raw, splits
+from capfst.io.text_blocks import Split, read_raw, splits
 from capfst.io.text_file import BLOCK
 from capfst.recaser import Recaser
-from capfst.spark.session import reason
-from capfst.spark.shipping import Sent, send
+from capfst.spark.session import Sent, reason, send
 from capfst.system.atomic import replacing
 
 PART = 16 << 20  # bytes of an uncompressed file per task
 
 
-class _Shared(NamedTuple):
-    """The data that the tasks of a run share."""
-
+class _Shared(NamedTuple):  # by the tasks of a run
     sent: Sent
     out: Path
     options: BatchOptions
@@ -69,7 +66,7 @@ class SparkRunner:
             item = PlannedFile(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
             report = self._in_parts(item) or self._map(_recase_file, [item])[0]
         except (CapfstError, OSError, Py4JError, PySparkException) as error:
-            report = FileReport(str(item.input), str(item.output), FAILED, error=f"{item.input}: {reason(error)}")
+            report = FileReport(item, FAILED, error=f"{item.input}: {reason(error)}")
         if report.entry:
             self.advance(report.entry.read.size)
         return replace(report, seconds=time.monotonic() - begin)
@@ -127,14 +124,14 @@ def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> tuple
 
     def blocks() -> Iterator[bytes]:
         nonlocal n_lines
-        for block in read_raw(part[0], BLOCK):
+        for block in read_raw(part[0]):
             n_lines += block.count(b"\n")
             yield block
 
     line = 1 if part[0].start == 0 else 2  # to formats it only matters whether it is the first
     try:
         if line > 1:
-            next(iter(file_format.cut(read_raw(Split(file, 0, part[0].end), BLOCK))))  # its header
+            next(iter(file_format.cut(read_raw(Split(file, 0, part[0].end)))))  # its header
         with replacing(part[1]) as out:
             for piece in file_format.cut(blocks(), line):
                 recased, more = file_format.recased(piece, recase)
@@ -152,14 +149,9 @@ def _join(
     if not before.is_of(item.input):
         return None
     made_by = shared.casing | format_of(item.input, shared.options).settings
-    digest = hashlib.sha256()
     with replacing(item.output) as out:
         for part_file in part_files:
             with open(part_file, "rb") as file:
-                while data := file.read(BLOCK):
-                    digest.update(data)
-                    out.write(data)
-    read = before._replace(hash=sha256(item.input))
-    written = Stamp.of(item.output, digest.hexdigest())
-    entry = ManifestEntry(name_of(item, shared.out), str(item.input), made_by, read, written, counts)
-    return FileReport(str(item.input), str(item.output), DONE, counts, entry=entry)
+                copyfileobj(file, out, BLOCK)
+    entry = made_entry(item, shared.out, made_by, before._replace(hash=sha256(item.input)), counts)
+    return FileReport(item, DONE, entry)

@@ -3,9 +3,8 @@
 Input: files that all executors see under the same paths. Output: the `ReadCorpus` of `corpus.read.read_corpus`, of the
 same lines in the same order, by the same kernels.
 
-Files are split into parts of whole lines, one task each (`io/splits.py`). Files that can only be read from their start
-are one task each: those of other formats than plain text, and wrapped text. Spark recomputes parts that are lost with
-an executor.
+Files are split into parts of whole lines, one task each. Files that can only be read from their start are one task
+each: those of other formats than plain text, and wrapped text. Spark recomputes parts that are lost with an executor.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +28,7 @@ from capfst.corpus.vocabulary import IdStreams, relabel
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.files import Source
 from capfst.io.protocol import TextOptions
-from capfst.io.splits import Split, read, splits
-from capfst.io.text_blocks import lines_stand_alone, text_blocks
+from capfst.io.text_blocks import Split, lines_stand_alone, read_split, splits, text_blocks
 from capfst.system.buckets import Store
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
@@ -38,8 +37,6 @@ _PART = 32 << 20  # bytes of plain text per task
 
 
 class _Report(NamedTuple):
-    """The outcome of reading a part of the corpus."""
-
     lines: npt.NDArray[np.int64]  # by verdict of the cleaning
     wrapped: int  # the width at which the lines of its file are wrapped; 0: they are not
     failed: str | None  # why the part could not be read
@@ -73,7 +70,7 @@ def read_corpus(
         digest = pool.submit(context.parallelize([files], 1).map(partial(_digest, options)).collect)
         make = partial(_read, options, filters, pretokenized, language.name, language.grammar)
         made = context.parallelize([part for _, part in parts], len(parts)).map(make).persist(StorageLevel.DISK_ONLY)
-        for (_, part), report in zip(parts, made.map(_report).collect(), strict=True):
+        for (_, part), report in zip(parts, made.map(itemgetter(2)).collect(), strict=True):
             if report.failed is not None:
                 _fail(part.file, options, report.failed)
             if report.wrapped:
@@ -121,7 +118,6 @@ def _read(
     grammar: tuple[tuple[str, str], ...],
     part: Split,
 ) -> _Part:
-    """Read, clean and tokenize a part of the corpus."""
     interner = Interner(of_name(language, grammar))
     lines = no_verdicts()
     streams = [np.zeros(0, np.uint32)]
@@ -129,14 +125,10 @@ def _read(
     failed = None
     try:
         whole = text_blocks([part.file], options, on_wrapped=wrapped.setdefault)
-        for block in whole if part.end is None else read(part, options.errors):
+        for block in whole if part.end is None else read_split(part, options.errors):
             stream, verdicts = ids_of(block, interner, filters, pretokenized)
             streams.append(stream)
             lines += verdicts
     except CapfstError as error:
         failed = str(error)
     return np.concatenate(streams), interner, _Report(lines, wrapped.get(part.file, 0), failed)
-
-
-def _report(part: _Part) -> _Report:
-    return part[2]

@@ -1,8 +1,7 @@
 """Recase a column of a DataFrame on Spark, by the same code and model as on one machine.
 
 Input: a DataFrame, the name of a text column, and a model. Output: a DataFrame of the same schema, whose rows are
-recased when Spark evaluates it. Rows pass through Python in Arrow's layout. Executors need the same version of capfst;
-`shipping.py` sends them the model.
+recased when Spark evaluates it. Executors need the same version of capfst; `session.py` sends them the model.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from capfst.exceptions import CorpusError
-from capfst.io.arrow import recase_array
 from capfst.recaser import Recaser, load
-from capfst.spark.shipping import Sent, send
+from capfst.spark.session import Sent, send
 
 
 def recase(
@@ -56,7 +54,8 @@ def _recase_batches(sent: Sent, column: str, batches: Iterable[pa.RecordBatch]) 
 
 
 def _recased(recaser: Recaser, rows: pa.Array) -> pa.Array:
-    if not recaser.options.wrapped:
-        return recase_array(recaser.pipeline.recase_utf8, rows)
-    # The lines of different rows are not joined.
-    return pa.array([None if text is None else recaser(text) for text in rows.to_pylist()], rows.type)
+    try:
+        texts = {"": rows.to_pylist()}
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"a column of text is not UTF-8 ({error}). Convert the text before recasing it.") from error
+    return pa.array(recaser.batch("")(texts)[""], rows.type)

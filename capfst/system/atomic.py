@@ -2,7 +2,7 @@
 
 In: a path. Out: a binary file to write to. When the block ends normally, the bytes are on disk and replace the file at
 that path; when it ends with any exception, nothing has changed. Order: temporary file in the same folder, write, fsync,
-rename, fsync of the folder.
+rename, fsync of the folder. Also locks on files and folders against other processes.
 """
 
 import atexit
@@ -15,11 +15,16 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from capfst.exceptions import CapfstError, OptionError
-from capfst.system.locks import lock
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _ADVICE = {
     errno.ENOSPC: "Free some space, or choose another folder.",
@@ -39,6 +44,9 @@ _TEMPORARY = re.compile(r"\.capfst-(part-)?[0-9a-f]{8}\.tmp")
 _OWN = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # not the parts of a file, which wait for each other without a lock
 _AGE = 60.0  # seconds
 _unfinished: set[Path] = set()
+
+_LOCKED = PermissionError if fcntl is None else BlockingIOError
+_LOCK_FILE = ".capfst-lock"
 
 
 @atexit.register
@@ -215,3 +223,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed, also by the end of the process; return False if another one has locked it.
+    OSError if the file system has no locks. (filelock would need a lock file for each.)"""
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt = import_module("msvcrt")
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # the first byte
+    except _LOCKED:
+        return False
+    return True
+
+
+def open_folder(folder: Path) -> int:
+    """Open a folder in order to lock it; on Windows, a file in it, which remains."""
+    if fcntl is not None:
+        return os.open(folder, os.O_RDONLY)
+    return os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT)

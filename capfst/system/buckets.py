@@ -28,7 +28,7 @@ from capfst.system.sparse import sparse
 
 
 @allocating
-def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> tuple[U32Matrix, I64Array]:
+def _sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> tuple[U32Matrix, I64Array]:
     """Sort the rows of a matrix stably by bucket[row] < number; also return int64[number + 1], each bucket's first
     row."""
     bounds = np.zeros(number + 1, np.int64)
@@ -126,16 +126,13 @@ def _bytes(records: npt.NDArray) -> memoryview:
 class Buckets:
     """Buckets of records: matrices of `width` columns, of at most capacity[b] rows."""
 
-    def __init__(self, store: Store, capacity: npt.NDArray, dtype: Any, width: int) -> None:
-        number = len(capacity)
-        self.store = store
-        self.dtype = np.dtype(dtype)
-        self.width = width
-        self.sizes = np.zeros(number, np.int64)
+    def __init__(self, store: Store, capacity: npt.NDArray, width: int, dtype: npt.DTypeLike = np.uint32) -> None:
+        self.store, self.width, self.dtype = store, width, np.dtype(dtype)
+        self.sizes = np.zeros(len(capacity), np.int64)
         self._capacity = capacity
         self._row = self.dtype.itemsize * width  # bytes
-        self._in_memory = np.zeros(number, np.int64)  # rows; they precede those in the file
-        self._memory: list[npt.NDArray | None] = [None] * number
+        self._in_memory = np.zeros(len(capacity), np.int64)  # rows; they precede those in the file
+        self._memory: list[npt.NDArray | None] = [None] * len(capacity)
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
@@ -166,8 +163,7 @@ class Buckets:
             else:
                 if held:
                     self.store.release(number * self._row)
-                if self._file is None:
-                    self._file = self.store.open()
+                self._file = self._file or self.store.open()
                 target = None
         if target is not None:
             target[...] = records
@@ -175,10 +171,14 @@ class Buckets:
             assert self._file is not None
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
-    def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
+    def put_sorted(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
         """Add records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
-        for bucket in np.flatnonzero(np.diff(bounds)):
-            self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]])
+        for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+            self.put(bucket, records[bounds[bucket] : bounds[bucket + 1]])
+
+    def scatter(self, records: npt.NDArray, bucket: npt.NDArray) -> None:
+        """Add each of the records to its bucket, uint32[·]."""
+        self.put_sorted(*_sort_by_bucket(records, bucket, len(self)))
 
     def take(self, bucket: int) -> npt.NDArray:
         """Remove and return the bucket's records."""

@@ -1,14 +1,13 @@
 """Map a function over items in several threads: results in the items' order, as soon as possible, in constant memory.
 
-`map_stream` is for items that arrive slowly: it starts its own threads, one of which reads the items, so that waiting
-for the next item delays no result. `map_in_pool` is for items that are available, and a pool that several stages share.
-(`Executor.map` reads all items at once.) Both run at most a few items ahead of the reader of the results.
-`as_they_come` batches items that are processed faster together, without waiting for a batch to fill.
+`map_stream` starts its own threads, one of which reads the items, so that waiting for the next item delays no result;
+it runs at most a few items ahead of the reader of the results. (`Executor.map` reads all items at once.) `as_they_come`
+batches items that are processed faster together, without waiting for a batch to fill.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from threading import Condition, Thread
 from typing import TypeVar
 
@@ -26,25 +25,9 @@ def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
         for futures in as_they_come((pool.submit(function, item) for item in items), jobs):
             for future in futures:
                 yield future.result()
+        pool.shutdown()  # so that the C library gives the memory of these threads to later ones
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def map_in_pool(
-    function: Callable[[Item], Result], items: Iterable[Item], pool: ThreadPoolExecutor, ahead: int
-) -> Iterator[Result]:
-    """Yield `map(function, items)`, computed in the pool's threads, at most `ahead` items before the next result."""
-    waiting: deque[Future[Result]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
 
 
 def as_they_come(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
@@ -93,6 +76,6 @@ def as_they_come(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
             changed.notify()
 
 
-def exhaust(results: Iterable[None]) -> None:
-    """Wait for all results of a function that returns None."""
-    deque(results, maxlen=0)
+def for_each(function: Callable[[Item], None], items: Iterable[Item], jobs: int) -> None:
+    """Call the function with each item, in `jobs` threads."""
+    deque(map_stream(function, items, jobs), maxlen=0)

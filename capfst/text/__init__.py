@@ -1,7 +1,7 @@
 """S, the sentence: text as characters and words.
 
-unicode.py (the class and the lowercase of each character) → given.py (text as it is meant, by entities.py and
-inclusive.py) → code.py (the ends of markup, code and identifiers) → tokenizer.py (lines → words with their offsets).
+unicode.py (the class and the lowercase of each character) → given.py (text as it is meant, by notations.py) →
+protected.py (the ends of markup, code and identifiers) → tokenizer.py (lines → words with their offsets).
 language.py has the rules of languages; restoring.py the lowering of models that also restore diacritics, or whatever a
 user's grammar (character_map.py) removes; facts.py reads the tables of both. sentences.py marks where sentences may
 begin, strings.py stores many strings in one array.

@@ -56,20 +56,14 @@ def _hash(words: Strings, hashes: I64Array) -> None:
 
 @inner
 def kind_of(
-    abbreviations: Abbreviations,
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    info: U8Array,
-    lowering: Lowering,
-    scratch: U8Array,
+    abbreviations: Abbreviations, buf: U8Array, start: i64, end: i64, lowering: Lowering, scratch: U8Array
 ) -> u8:
     """Return the kind of the word buf[start:end], of which a last period is ignored. scratch: SCRATCH bytes."""
     if end - start > 1 and buf[end - 1] == 46:
         end -= 1
     if end - start > LONGEST:
         return u8(UNLISTED)
-    size = lower_into(buf, start, end, start, end, scratch, 0, info, lowering)
+    size = lower_into(buf, start, end, start, end, scratch, 0, lowering)
     hashed = i64(hash_bytes(scratch, 0, size, _SEED))
     hashes, kinds = abbreviations.hashes, abbreviations.kinds
     k = lower_bound(hashes, 0, hashes.size, hashed)

@@ -1,9 +1,9 @@
 """Read text as it is meant, and write it as it was given: with its entities, and the endings of inclusive forms.
 
-In: a text. Out: the same text with the characters that entities stand for (entities.py), and without the endings of
-inclusive forms (inclusive.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased
-like any other; then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets
-in one text are offsets in the other (`Text.offsets`). A text without either, as most are, is not copied.
+In: a text. Out: the same text with the characters that entities stand for, and without the endings of inclusive forms
+(notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other;
+then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets in one text are
+offsets in the other (`Text.offsets`). A text without either, as most are, is not copied.
 """
 
 from __future__ import annotations
@@ -11,28 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import copy_bytes, get_eight, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64, u64
 from capfst.system.sparse import sparse
-from capfst.text.entities import character, may_be_entity
-from capfst.text.inclusive import Endings, inclusive_end
-from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
+from capfst.text.notations import Endings, character, inclusive_end, may_be_entity
+from capfst.text.notations import endings as forms
 from capfst.text.strings import is_same
-from capfst.text.unicode import (
-    CLASS,
-    GROWTH,
-    INFO,
-    SPACE,
-    Lowering,
-    ascii_set,
-    decode,
-    encode,
-    is_in,
-    lower_into,
-)
+from capfst.text.unicode import CLASS, GROWTH, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
 
 _AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
 _SIGNS = ascii_set(":*_")
@@ -82,68 +69,6 @@ def _has(part: u64, byte: i64) -> u64:
     return (differ - _EACH) & ~differ
 
 
-@kernel
-def _read(
-    buf: U8Array,
-    keeps_entities: bool,
-    keeps_spaces: bool,
-    endings: Endings,
-    out: U8Array,
-    starts: I64Array,
-    ends: I64Array,
-    sizes: I64Array,
-) -> tuple[i64, i64]:
-    """Write the text as it is meant to `out`, if it differs. Fill `starts` and `ends` with the offsets in `out` of the
-    character of each entity, or where an ending is left out, and `sizes` with the size of these in `buf`. Return the
-    size of the text, and their number. keeps_…: as in `read`."""
-    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]; nothing is copied before the first of them
-    while i < buf.size:
-        i = _next_sign(buf, i)
-        if i == buf.size:
-            break
-        if n > 0:
-            copy_bytes(buf, copied, i - copied, out, j)
-            j += i - copied
-            copied = i
-        end, code = i64(-1), i64(-1)
-        if buf[i] == _AMP:
-            end, code = character(buf, i, endings.names)
-            is_part = code == _HASH and i > 0 and (buf[i - 1] if n == 0 else out[j - 1]) == _AMP  # of a number
-            if code < 0 or is_part or (keeps_spaces and endings.names.info[code] & CLASS == SPACE):
-                end, code = i64(-1), i64(-1)
-        if not keeps_entities and (buf[i] != _AMP or code >= 0):
-            ending = inclusive_end(buf, i, buf, i, endings) if n == 0 else inclusive_end(out, j, buf, i, endings)
-            if ending > 0:
-                end, code = ending, i64(-1)
-        if end < 0:
-            i += 1
-            continue
-        if n == 0:
-            copy_bytes(buf, 0, i, out, 0)
-            j = i
-        starts[n], sizes[n] = j, end - i
-        if keeps_entities:
-            copy_bytes(buf, i, end - i, out, j)
-            j += end - i
-        elif code >= 0:
-            j = encode(code, out, j)
-        ends[n] = j
-        n += 1
-        i = copied = end
-    if n > 0:
-        copy_bytes(buf, copied, buf.size - copied, out, j)
-        j += buf.size - copied
-    return j, n
-
-
-@inner
-def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
-    """Return the end of the run from `i` on of white space and controls of ASCII, or of other characters."""
-    while i < text.size and (text[i] <= _SPACE) == is_blank:
-        i += 1
-    return i
-
-
 AS_GIVEN, LOWER, AS_BEFORE = range(3)
 """How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
 
@@ -157,36 +82,74 @@ class Text(NamedTuple):
     ends: I64Array  # [n]: the offsets after them; of endings, the same
     sizes: I64Array  # [n]: of the entities and endings
 
-    def offsets(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def offsets(self, offsets: I64Array) -> I64Array:
         """Return the offsets in `given` of offsets of characters in `buf`. Endings are at the end of their words."""
         if not self.starts.size:
             return offsets
         longer = np.append(0, np.cumsum(self.sizes - (self.ends - self.starts)))
         return offsets + longer[np.searchsorted(self.ends, offsets, "right")]
 
-    def written(self, recased: U8Array, language: Language, endings: npt.NDArray[np.uint8]) -> memoryview:
+    def written(self, recased: U8Array, language: Language, endings: U8Array) -> memoryview:
         """Return `buf` in other case with what was given. language: of the model. endings: uint8[n], AS_GIVEN, LOWER or
         AS_BEFORE for each ending."""
         size = self.given.size
         lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
         expected = sparse(GROWTH * size, np.uint8)
         out = sparse(recased.size + GROWTH * size, np.uint8)
-        n = _write(self, recased, endings, INFO, language.lowering, language.casing, lowered, expected, out)
+        n = _write(self, recased, endings, language.lowering, language.casing, lowered, expected, out)
         return out[:n].data
 
 
 @kernel
+def _read(meant: Text, keeps_entities: bool, keeps_spaces: bool, endings: Endings) -> tuple[i64, i64]:
+    """Write the text that was given as it is meant. Return its size, and the number of entities and endings. keeps_…:
+    as in `read`."""
+    out, buf, starts, ends, sizes = meant
+    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]
+    while True:
+        i = _next_sign(buf, i)
+        copy_bytes(buf, copied, i - copied, out, j)
+        j += i - copied
+        copied = i
+        if i == buf.size:
+            return j, n
+        end, code = i64(-1), i64(-1)
+        if buf[i] == _AMP:
+            end, code = character(buf, i, endings.names)
+            is_part = code == _HASH and j > 0 and out[j - 1] == _AMP  # of a number
+            if code < 0 or is_part or (keeps_spaces and endings.names.info[code] & CLASS == SPACE):
+                end, code = i64(-1), i64(-1)
+        if not keeps_entities and (buf[i] != _AMP or code >= 0):
+            ending = inclusive_end(out, j, buf, i, endings)
+            if ending > 0:
+                end, code = ending, i64(-1)
+        if end < 0:
+            i += 1
+            continue
+        starts[n], sizes[n] = j, end - i
+        if keeps_entities:
+            copy_bytes(buf, i, end - i, out, j)
+            j += end - i
+        elif code >= 0:
+            j = encode(code, out, j)
+        ends[n] = j
+        n += 1
+        i = copied = end
+
+
+@inner
+def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
+    """Return the end of the run from `i` on of white space and controls of ASCII, or of other characters."""
+    while i < text.size and (text[i] <= _SPACE) == is_blank:
+        i += 1
+    return i
+
+
+@kernel
 def _write(
-    meant: Text,
-    recased: U8Array,
-    endings: U8Array,
-    info: U8Array,
-    lowering: Lowering,
-    casing: Lowering,
-    lowered: U8Array,
-    expected: U8Array,
-    out: U8Array,
-) -> i64:
+    meant: Text, recased: U8Array, endings: U8Array, lowering: Lowering, casing: Lowering, lowered: U8Array,
+    expected: U8Array, out: U8Array,
+) -> i64:  # fmt: skip
     """Write `recased`, which is `meant.buf` in other case, to `out`, with what was given besides. Return the size.
 
     White space stays, so both texts have the same runs of other characters. A run that differs from `given` is written
@@ -209,7 +172,7 @@ def _write(
         while i < i_end or (k < starts.size and starts[k] == i):
             if k < starts.size and starts[k] == i:
                 if ends[k] == i and (endings[k] == LOWER or (endings[k] == AS_BEFORE and has_changed)):
-                    o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, info, casing)
+                    o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, casing)
                 else:
                     copy_bytes(given, g, sizes[k], out, o)
                     o += sizes[k]
@@ -227,8 +190,8 @@ def _write(
             o += size
             g += after - i
             i, j = after, j_after
-        size = lower_into(out, written, o, written, o, lowered, 0, info, lowering)
-        wanted = lower_into(given, begin, g, begin, g, expected, 0, info, lowering)
+        size = lower_into(out, written, o, written, o, lowered, 0, lowering)
+        wanted = lower_into(given, begin, g, begin, g, expected, 0, lowering)
         if j != j_end or not is_same(lowered, 0, size, expected, 0, wanted):
             copy_bytes(given, begin, g - begin, out, written)
             o = written + g - begin
@@ -240,7 +203,7 @@ _NONE = np.empty(0, np.int64)
 _SHORTEST = 2  # bytes of an ending, of which several may follow a word; entities have more
 
 
-def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:
+def read(buf: U8Array, keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:
     """Return a text as it is meant.
 
     keeps_entities: entities are text, but stay as they are, and so are endings (in text that is already tokenized).
@@ -249,10 +212,9 @@ def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces:
     if _next_sign(buf, 0) == buf.size:
         return Text(buf, buf, _NONE, _NONE, _NONE)
     most = buf.size // _SHORTEST
-    out = sparse(buf.size, np.uint8)
-    starts, ends, sizes = (sparse(most, np.int64) for _ in range(3))
-    size, n = _read(buf, keeps_entities, keeps_spaces, forms(), out, starts, ends, sizes)
-    return Text(out[:size], buf, starts[:n], ends[:n], sizes[:n]) if n else Text(buf, buf, _NONE, _NONE, _NONE)
+    found = Text(sparse(buf.size, np.uint8), buf, *(sparse(most, np.int64) for _ in range(3)))
+    size, n = _read(found, keeps_entities, keeps_spaces, forms())
+    return Text(found.buf[:size], buf, *(each[:n] for each in found[2:])) if n else Text(buf, buf, _NONE, _NONE, _NONE)
 
 
 def meant(text: bytes) -> bytes:

@@ -11,23 +11,11 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.exceptions import OptionError
+from capfst.kernels.types import U64Array
+from capfst.text import unicode as uni
 from capfst.text.facts import code_points, rows
-from capfst.text.unicode import (
-    DOTLESS_I,
-    DOTTED_CAPITAL_I,
-    INFO,
-    LOWERING,
-    TO_LOWER,
-    TO_TITLE,
-    TO_UPPER,
-    WIDTH,
-    Bytes,
-    CodePoints,
-    Lowering,
-)
 
 NAME = "default"
 """The name of Unicode's default."""
@@ -41,16 +29,16 @@ class Language(NamedTuple):
     """The rules of a language, or of several, and of the parts of text that a model restores."""
 
     name: str  # as in the signature of a model: de, de+fr, or NAME; restoring.py appends to it
-    lowering: Lowering  # the model restores everything that it removes
-    casing: Lowering  # of case alone; it changes nothing if case is not restored
-    title: CodePoints  # like TO_TITLE of unicode.py
-    upper: CodePoints  # like TO_UPPER of unicode.py
-    raisings: CodePoints  # [n, 2 WIDTH + 1]: characters padded with 0; their lowercase, likewise; their marks
-    clitics: npt.NDArray[np.uint64]  # as in clitics.tsv, each as the lowest bytes of an integer
-    info: Bytes = INFO  # like INFO, for the tokenizer
+    lowering: uni.Lowering  # the model restores everything that it removes
+    casing: uni.Lowering  # of case alone; it changes nothing if case is not restored
+    title: uni.CodePoints  # like TO_TITLE of unicode.py
+    upper: uni.CodePoints  # like TO_UPPER of unicode.py
+    raisings: uni.CodePoints  # [n, 2 WIDTH + 1]: characters padded with 0; their lowercase, likewise; their marks
+    clitics: U64Array  # as in clitics.tsv, each as the lowest bytes of an integer
+    info: uni.Bytes = uni.INFO  # like INFO, for the tokenizer
     grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and their replacements
     dotted: tuple[int, ...] = ()  # of several languages, in order of their names, those in which i is that of İ
-    small_first: tuple[npt.NDArray[np.uint64], ...] = ()  # of each of them, as in small_first.tsv, if one has any
+    small_first: tuple[U64Array, ...] = ()  # of each of them, as in small_first.tsv, if one has any
 
     @property
     def restored(self) -> str:
@@ -76,7 +64,7 @@ class _Rule(NamedTuple):
 
     def alters_lowercase(self) -> bool:
         """Return whether its lowercase differs from TO_LOWER applied to each character."""
-        return [TO_LOWER[code] for code in self.surface] != self.lowercase
+        return [uni.TO_LOWER[code] for code in self.surface] != self.lowercase
 
 
 def known() -> list[str]:
@@ -117,11 +105,11 @@ def _joined(names: tuple[str, ...]) -> Language:
     altering = {name: [rule for rule in _rules(name) if rule.alters_lowercase()] for name in names}
     alike = all(rules == altering[names[0]] for rules in altering.values())
     every = [rule for name in names if alike or not altering[name] for rule in _rules(name)]
-    table, title = TO_LOWER.copy(), TO_TITLE.copy()
-    upper = TO_UPPER.copy()
+    table, title = uni.TO_LOWER.copy(), uni.TO_TITLE.copy()
+    upper = uni.TO_UPPER.copy()
     # The lowercase of both I and İ is then i in all languages. Turkish text gets its own capitals when it is written
     # (casing/surface.py).
-    in_turkish = [ord("I")], [DOTLESS_I]
+    in_turkish = [ord("I")], [uni.DOTLESS_I]
     dotted = [
         number
         for number, name in enumerate(names)
@@ -137,25 +125,27 @@ def _joined(names: tuple[str, ...]) -> Language:
             if rule.marks & UPPER:
                 upper[lowercase] = surface
             continue
+        row = padded(rule.surface) + padded(rule.lowercase)
         if rule.alters_lowercase():
-            lowered.append(padded(rule.surface) + padded(rule.lowercase))
+            lowered.append(row)
         if rule.marks:
-            raised.append([*padded(rule.surface), *padded(rule.lowercase), rule.marks])
-    replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1} | {DOTTED_CAPITAL_I for _ in dotted}
-    lowered += [row for row in LOWERING.sequences.tolist() if row[0] not in replaced]
+            raised.append([*row, rule.marks])
+    replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1} | {uni.DOTTED_CAPITAL_I for _ in dotted}
+    lowered += [row for row in uni.LOWERING.sequences.tolist() if row[0] not in replaced]
     for made in (table, title, upper):
         made.flags.writeable = False
-    lowering = Lowering.of(table, longest_first(lowered, 0, 2 * WIDTH))
+    small_first = tuple(_words("small_first.tsv", names))
+    lowering = uni.Lowering.of(table, longest_first(lowered, 0, 2 * uni.WIDTH))
     return Language(
         "+".join(names),
         lowering,
         lowering,
         title,
         upper,
-        longest_first(raised, WIDTH, 2 * WIDTH + 1),
-        np.array(sorted({_key(word) for name in names for word in _clitics(name)}), np.uint64),
+        longest_first(raised, uni.WIDTH, 2 * uni.WIDTH + 1),
+        np.unique(np.concatenate(_words("clitics.tsv", names))),
         dotted=tuple(dotted),
-        small_first=_small_first(names),
+        small_first=small_first if any(map(len, small_first)) else (),
     )
 
 
@@ -167,34 +157,24 @@ def _rules(name: str) -> list[_Rule]:
     ]
 
 
-def _clitics(name: str) -> list[str]:
-    return [word for language, word in rows("clitics.tsv") if language == name]
-
-
-def _small_first(names: tuple[str, ...]) -> tuple[npt.NDArray[np.uint64], ...]:
-    found = rows("small_first.tsv")
-    if not {language for language, _ in found} & {*names}:
-        return ()
-    return tuple(np.array([_key(word) for language, word in found if language == name], np.uint64) for name in names)
-
-
-def _key(word: str) -> int:
-    return int.from_bytes(word.encode("ascii"), "little")
+def _words(table: str, names: tuple[str, ...]) -> list[U64Array]:
+    """Return the words of each language in a table, each as the lowest bytes of an integer."""
+    keys = [(language, int.from_bytes(word.encode("ascii"), "little")) for language, word in rows(table)]
+    return [np.array([key for language, key in keys if language == name], np.uint64) for name in names]
 
 
 def padded(codes: list[int]) -> list[int]:
     """Pad the characters to a side of a sequence."""
-    return codes + [0] * (WIDTH - len(codes))
+    return codes + [0] * (uni.WIDTH - len(codes))
 
 
-def longest_first(sequences: list[list[int]], side: int, width: int) -> CodePoints:
+def longest_first(sequences: list[list[int]], side: int, width: int) -> uni.CodePoints:
     """Return sequences as rows of a table, sorted by the length of the side that begins in column `side`, longest
     first."""
-    ordered = sorted(sequences, key=lambda row: -np.count_nonzero(row[side : side + WIDTH]))
+    ordered = sorted(sequences, key=lambda row: -np.count_nonzero(row[side : side + uni.WIDTH]))
     return np.array(ordered, np.uint32).reshape(-1, width)
 
 
-DEFAULT = Language(
-    NAME, LOWERING, LOWERING, TO_TITLE, TO_UPPER, np.empty((0, 2 * WIDTH + 1), np.uint32), np.empty(0, np.uint64)
-)
+_NO_RAISINGS, _NO_CLITICS = np.empty((0, 2 * uni.WIDTH + 1), np.uint32), np.empty(0, np.uint64)
+DEFAULT = Language(NAME, uni.LOWERING, uni.LOWERING, uni.TO_TITLE, uni.TO_UPPER, _NO_RAISINGS, _NO_CLITICS)
 """Unicode's default, for all languages."""

@@ -8,7 +8,6 @@ they stand for. The bytes that are hidden do not depend on the blocks in which a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,20 +84,20 @@ def hide(blocks: Iterable[bytes], markup: str) -> Iterator[Hidden]:
 
 def hide_text(text: bytes, markup: str) -> Hidden:
     """Hide parts of a whole text."""
-    parts = [Hidden(b"", np.empty(0, np.uint8)), *hide([text], markup)]
-    return Hidden(b"".join(part.text for part in parts), np.concatenate([part.bytes for part in parts]))
+    masked = b"".join(part.text for part in hide([text], markup))
+    return Hidden(masked, bytes_hidden(text, masked))
 
 
 class Hiding:
     """Hides parts of files, and shows them in the recased text, which streams through in the same order."""
 
     def __init__(self) -> None:
-        self._waiting: deque[npt.NDArray[np.uint8]] = deque()
+        self._waiting = bytearray()
 
     def hide(self, blocks: Iterable[bytes], markup: str) -> Iterator[bytes]:
         """Yield the text of a file with parts hidden."""
         for text, hidden in hide(blocks, markup):
-            self._waiting.append(hidden)
+            self._waiting += hidden.data
             yield text
 
     def show(self, recased: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
@@ -109,11 +108,6 @@ class Hiding:
     def take(self, text: bytes | memoryview) -> npt.NDArray[np.uint8]:
         """Return the bytes that the text, the next one in order, hides."""
         n = int(np.count_nonzero(_is_hidden(np.frombuffer(text, np.uint8))))
-        taken = [np.empty(0, np.uint8)]
-        while n > 0:
-            first = self._waiting.popleft()
-            taken.append(first[:n])
-            if len(first) > n:
-                self._waiting.appendleft(first[n:])
-            n -= len(taken[-1])
-        return np.concatenate(taken)
+        taken = np.frombuffer(self._waiting[:n], np.uint8)
+        del self._waiting[:n]
+        return taken

@@ -49,12 +49,8 @@ class Automaton(NamedTuple):
     goes_on: BoolMatrix  # [128, 129]: … with a word before these two characters; in the last column, those beyond ASCII
 
 
-def _read() -> Automaton:
-    record = np.load(Path(__file__).with_suffix(".npy"))
-    return Automaton(*(record[name] for name in Automaton._fields))
-
-
-AUTOMATON = _read()
+_record = np.load(Path(__file__).with_suffix(".npy"))
+AUTOMATON = Automaton(*(_record[name] for name in Automaton._fields))
 
 
 @inner
@@ -105,7 +101,6 @@ def may_go_on(buf: U8Array, i: i64, word_end: i64, end: i64, automaton: Automato
 
 
 @outlined
-@inner
 def search(
     buf: U8Array, i: i64, word_end: i64, end: i64, context: i64, info: U8Array, automaton: Automaton
 ) -> tuple[i64, i64]:
@@ -133,7 +128,6 @@ def search(
 
 
 @outlined
-@inner
 def _is_letter(buf: U8Array, i: i64, e: i64, info: U8Array) -> bool:
     """Return whether the escape buf[i:e] of a character is that of a letter beyond ASCII."""
     code = 0

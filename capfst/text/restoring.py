@@ -15,24 +15,9 @@ from functools import cache
 import numpy as np
 
 from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
+from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import NAME, Language, languages, longest_first, padded
-from capfst.text.unicode import (
-    CLASS,
-    GROWTH,
-    INFO,
-    IS_INNER,
-    LETTER,
-    NOTHING,
-    NUMBER,
-    PUNCT,
-    SPACE,
-    WIDTH,
-    Bytes,
-    Lowering,
-    is_alphanumeric,
-    lower,
-)
 
 CASE, DIACRITICS, BOTH = "case", "diacritics", "both"
 RESTORED = (CASE, DIACRITICS, BOTH)
@@ -124,15 +109,15 @@ def diacritics(names: str) -> dict[str, str]:
 
 
 @cache
-def unchanged() -> Lowering:
+def unchanged() -> uni.Lowering:
     """Return the lowering that changes nothing."""
     table = np.arange(128, dtype=np.uint32)
     table.flags.writeable = False
-    return Lowering.of(table, np.empty((0, 2 * WIDTH), np.uint32))
+    return uni.Lowering.of(table, np.empty((0, 2 * uni.WIDTH), np.uint32))
 
 
 @cache
-def stripping(names: str) -> Lowering:
+def stripping(names: str) -> uni.Lowering:
     """Return the lowering of languages (`de+fr`), followed by the removal of diacritics."""
     return _then(languages(names).lowering, diacritics(names))
 
@@ -149,7 +134,7 @@ def _respelled(language: Language, restore: str, left: Map) -> Language:
     return language._replace(name=f"{language.name}/{restore}", lowering=lowering, casing=casing, info=_info(left))
 
 
-def _then(lowering: Lowering, characters: Map) -> Lowering:
+def _then(lowering: uni.Lowering, characters: Map) -> uni.Lowering:
     """Return a lowering followed by a map of characters."""
     left = {ord(character): [*map(ord, rest)] for character, rest in characters.items()}
     onto = np.arange(1 + max(len(lowering.table), *left), dtype=np.uint32)
@@ -157,11 +142,11 @@ def _then(lowering: Lowering, characters: Map) -> Lowering:
     lowered[: len(lowering.table)] = lowering.table
     for code, rest in left.items():
         if len(rest) < 2:
-            onto[code] = rest[0] if rest else NOTHING
+            onto[code] = rest[0] if rest else uni.NOTHING
     sequences = []
     for row in lowering.sequences.tolist():
-        rest = [code for small in row[WIDTH:] if small for code in left.get(small, [small])]
-        sequences.append([*row[:WIDTH], *padded(rest)])
+        rest = [code for small in row[uni.WIDTH :] if small for code in left.get(small, [small])]
+        sequences.append([*row[: uni.WIDTH], *padded(rest)])
     begun = {row[0] for row in sequences if not row[1]}
     for code, rest in left.items():
         if len(rest) > 1:
@@ -169,27 +154,27 @@ def _then(lowering: Lowering, characters: Map) -> Lowering:
             sequences += [padded([surface]) + padded(rest) for surface in surfaces if surface not in begun]
     table = onto[lowered]
     table.flags.writeable = False
-    return Lowering.of(table, longest_first(sequences, 0, 2 * WIDTH))
+    return uni.Lowering.of(table, longest_first(sequences, 0, 2 * uni.WIDTH))
 
 
-def _info(left: Map) -> Bytes:
+def _info(left: Map) -> uni.Bytes:
     """Return INFO, in which marks that are deleted, or become letters, may be inside words: don't is then one word, as
     dont is."""
-    inner = [ord(c) for c, rest in left.items() if _class(c) == PUNCT and all(map(_is_in_words, rest))]
+    inner = [ord(c) for c, rest in left.items() if _class(c) == uni.PUNCT and all(map(_is_in_words, rest))]
     if not inner:
-        return INFO
-    info = INFO.copy()
-    info[inner] |= IS_INNER
+        return uni.INFO
+    info = uni.INFO.copy()
+    info[inner] |= uni.IS_INNER
     info.flags.writeable = False
     return info
 
 
 def _class(character: str) -> int:
-    return int(INFO[ord(character)]) & CLASS
+    return int(uni.INFO[ord(character)]) & uni.CLASS
 
 
 def _is_in_words(character: str) -> bool:
-    return is_alphanumeric(_class(character))
+    return uni.is_alphanumeric(_class(character))
 
 
 def _checked(left: Map) -> dict[str, str]:
@@ -199,18 +184,17 @@ def _checked(left: Map) -> dict[str, str]:
         raise CorpusError(
             "the grammar changes nothing, so there is nothing to restore. Use one that changes characters."
         )
-    letters = np.flatnonzero(INFO & CLASS == LETTER).tolist()
+    letters = np.flatnonzero(uni.INFO & uni.CLASS == uni.LETTER).tolist()
     if not any(left.get(chr(code), chr(code)) for code in letters):
         raise CorpusError("the grammar deletes all letters, so all words become the same. Keep some letters.")
     for character, rest in changed.items():
         change = f"the grammar lowers {character!r} to {rest!r}"
-        fixed = [c for c in character + rest if _class(c) in (SPACE, NUMBER) or c == "\0"]
+        fixed = [c for c in character + rest if _class(c) in (uni.SPACE, uni.NUMBER) or c == "\0"]
         if fixed:
             raise CorpusError(f"{change}. Digits and white space must not change, and none may be added.")
-        if len(rest) > WIDTH or len(rest.encode()) > GROWTH * len(character.encode()):
-            raise CorpusError(
-                f"{change}. At most {WIDTH} characters, with at most {GROWTH} times as many bytes, may replace one."
-            )
+        if len(rest) > uni.WIDTH or len(rest.encode()) > uni.GROWTH * len(character.encode()):
+            limits = f"{uni.WIDTH} characters, with at most {uni.GROWTH} times as many bytes"
+            raise CorpusError(f"{change}. At most {limits}, may replace one.")
         if _is_in_words(character) and not all(map(_is_in_words, rest)):
             raise CorpusError(f"{change}. Only letters may replace a letter, so that a word stays a word.")
     if left.get("'", "'").replace("’", "'") != left.get("’", "’").replace("’", "'"):
@@ -218,11 +202,11 @@ def _checked(left: Map) -> dict[str, str]:
     return changed
 
 
-def _refuse_unstable(lowering: Lowering, left: Map) -> None:
+def _refuse_unstable(lowering: uni.Lowering, left: Map) -> None:
     """Raise CorpusError unless lowering leaves lowered text unchanged."""
     for character in left:
-        once = lower(character, lowering)
-        twice = lower(once, lowering)
+        once = uni.lower(character, lowering)
+        twice = uni.lower(once, lowering)
         if once != twice:
             raise CorpusError(
                 f"the grammar lowers {character!r} to {once!r}, but {once!r} to {twice!r}. It must not change "

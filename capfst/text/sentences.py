@@ -1,5 +1,5 @@
 """Mark where a sentence may begin inside a line: after `.`, `?`, `!` or `…`, any closing quotes and brackets, and white
-space. And find its first word, after what may stand before it (`prefix_end`).
+space. And find the first word of each sentence, after what may stand before it (`prefix_end`).
 
 In: the tokens of a text. Out: for each token whether a sentence may begin with it although it is not the first of its
 line. The search (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
@@ -8,8 +8,11 @@ abbreviations also end in a period, and a straight quote may open the next sente
 
 from __future__ import annotations
 
+import numpy as np
+
 from capfst.kernels import inner, kernel, outlined
 from capfst.kernels.types import BoolArray, U8Array, U64Array, i64, u8, u64
+from capfst.text.language import DEFAULT, Language
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, Tokens
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
@@ -29,6 +32,7 @@ NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
 """What a word is: no mark; a mark; one that may end a sentence; a double quote."""
 
 _LONGEST_REMARK = 16  # words and marks in brackets
+_NONE = np.empty(0, np.bool_)
 _LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
 
 
@@ -52,7 +56,7 @@ def opens(code: i64) -> bool:
 
 
 @kernel
-def mark_small_first(
+def _mark_small_first(
     buf: U8Array, tokens: Tokens, languages: U8Array, language: i64, words: U64Array, small_first: BoolArray
 ) -> None:
     """Mark in small_first, bool[n], the tokens of this language that are one of the words after an apostrophe that stay
@@ -144,7 +148,6 @@ def _label_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
 
 
 @outlined
-@inner
 def _remark_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     """Return the token after the remark in brackets that begins with the mark i, or i if there is none: of few words,
     and without the end of a sentence. Braces are a remark only around a command ({\\an8}), else a placeholder."""
@@ -166,26 +169,39 @@ def _remark_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
 
 
 @kernel
-def mark_prefixes(buf: U8Array, tokens: Tokens, small_first: BoolArray, passes: BoolArray) -> None:
-    """Fill passes, bool[n]: whether the next token is the first of a sentence if this one is. small_first: as from
-    `mark_small_first`, or empty."""
+def _mark_prefixes(buf: U8Array, tokens: Tokens, pretokenized: bool, small_first: BoolArray, passes: BoolArray) -> None:
+    """Fill passes, bool[n], as in `openings`. small_first: as from `small_words`."""
     passed = 0
     for i in range(passes.size):
-        passed = max(passed, prefix_end(buf, tokens, small_first, i))
-        passes[i] = passed > i
+        if pretokenized:
+            passes[i] = _is_opening(buf, tokens.starts[i], tokens.ends[i])
+        else:
+            passed = max(passed, prefix_end(buf, tokens, small_first, i))
+            passes[i] = passed > i
+
+
+@inner
+def _is_opening(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether all characters of a word open."""
+    while start < end and opens(decode(buf, start, end)[0]):
+        start = decode(buf, start, end)[1]
+    return start == end
 
 
 @kernel
-def mark_first(buf: U8Array, tokens: Tokens, small_first: BoolArray, begins: BoolArray, first: BoolArray) -> None:
-    """Fill first, bool[n]: whether each of the n tokens is the first word of a sentence. begins: bool[n], whether a
-    sentence begins with it, inside its line. small_first: as from `mark_small_first`, or empty."""
+def _mark_first(
+    buf: U8Array, tokens: Tokens, pretokenized: bool, small_first: BoolArray, begins: BoolArray, first: BoolArray
+) -> None:
+    """Fill first, bool[n], as in `first_words`. small_first: as from `small_words`."""
     starts, ends, token_types = tokens
     at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
     for i in range(starts.size):
         at_start |= begins[i]
-        first[i] = False
+        first[i] = pretokenized and at_start  # such words may begin with marks
         if token_types[i] == NEWLINE:
             at_start = True
+        elif pretokenized:
+            at_start = at_start and _is_opening(buf, starts[i], ends[i])
         elif at_start and i >= passed:
             prefix, passed = i, prefix_end(buf, tokens, small_first, i)
             is_word = token_types[i] <= COMPOUND and not (small_first.size > 0 and small_first[i])
@@ -193,6 +209,44 @@ def mark_first(buf: U8Array, tokens: Tokens, small_first: BoolArray, begins: Boo
             at_start = passed > i
         elif at_start and i == prefix + 1 and token_types[prefix] == MARKS:  # the first word of a remark
             first[i] = token_types[i] <= COMPOUND and not _is_item(buf, starts[i], ends[i])
+
+
+def small_words(buf: U8Array, tokens: Tokens, language: Language, languages: U8Array | None) -> BoolArray:
+    """Return bool[n]: whether each token is a word that stays small at the start of a sentence; empty if the language
+    has none. languages: uint8[n], the number of the language of each token, in a model of several."""
+    if not language.small_first or (languages is None and len(language.small_first) > 1):
+        return _NONE
+    n = len(tokens.starts)
+    small_first, languages = np.zeros(n, np.bool_), np.zeros(n, np.uint8) if languages is None else languages
+    for number, words in enumerate(language.small_first):
+        if words.size:
+            _mark_small_first(buf, tokens, languages, number, words, small_first)
+    return small_first
+
+
+def first_words(
+    buf: U8Array,
+    tokens: Tokens,
+    begins: BoolArray,
+    pretokenized: bool,
+    language: Language = DEFAULT,
+    languages: U8Array | None = None,
+) -> BoolArray:
+    """Return bool[n]: whether each token is the first word of a sentence. begins: bool[n], whether a sentence begins
+    with it, inside its line. language, languages: of the model; of the tokens, as in `small_words`."""
+    first = np.empty(len(tokens.starts), np.bool_)
+    _mark_first(buf, tokens, pretokenized, small_words(buf, tokens, language, languages), begins, first)
+    return first
+
+
+def openings(
+    buf: U8Array, tokens: Tokens, pretokenized: bool, language: Language = DEFAULT, languages: U8Array | None = None
+) -> BoolArray:
+    """Return bool[n]: whether the next token is the first word of a sentence if this one is. language, languages: as in
+    `first_words`."""
+    passes = np.empty(len(tokens.starts), np.bool_)
+    _mark_prefixes(buf, tokens, pretokenized, small_words(buf, tokens, language, languages), passes)
+    return passes
 
 
 @inner
@@ -206,12 +260,6 @@ def _ends(code: i64) -> bool:
 
 
 @inner
-def _closes(code: i64) -> bool:
-    """Return whether the character is a closing bracket, or a quote that may close."""
-    return is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
-
-
-@inner
 def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) -> bool:
     """Return whether a sentence may have ended with the token buf[start:end]. before: whether it may have ended with
     the previous token."""
@@ -219,8 +267,10 @@ def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) 
     while buf[last] & 0xC0 == 0x80 and last > start:  # rarely taken, unlike a test for tokens of one character
         last -= 1
     code = decode(buf, last, end)[0]
+    # Closing brackets, and quotes that may close.
+    closes = is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
     is_text = (token_type != NEWLINE) & (token_type != PROTECTED)
-    return is_text & (_ends(code) | (before & _closes(code)))  # a branch would be mispredicted
+    return is_text & (_ends(code) | (before & closes))  # a branch would be mispredicted
 
 
 @inner

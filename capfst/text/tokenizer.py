@@ -33,41 +33,9 @@ import numpy.typing as npt
 from capfst.kernels import copy_bytes, count_ones, get_eight, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u64
 from capfst.system.sparse import sparse
+from capfst.text import protected as pt
+from capfst.text import unicode as uni
 from capfst.text.language import DEFAULT, Language
-from capfst.text.protected import (
-    ADDRESS,
-    ATTACHED,
-    AUTOMATON,
-    BLANK,
-    CHARACTER,
-    ENTITY,
-    JOINED,
-    MAY_BEGIN_PATH,
-    NOTHING,
-    PATH_START,
-    SPAN,
-    WORD_START,
-    Automaton,
-    find,
-    may_go_on,
-    search,
-)
-from capfst.text.unicode import (
-    CLASS,
-    IS_INNER,
-    LETTER,
-    MARK,
-    NUMBER,
-    PUNCT,
-    SPACE,
-    Bytes,
-    ascii_set,
-    class_at,
-    decode,
-    is_alphanumeric,
-    is_in,
-    within,
-)
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
@@ -77,14 +45,14 @@ _RIGHT_QUOTE = 0x2019
 _HIDDEN_CODE = 0x1A  # markup.py
 _NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD = (ord(c) for c in "\n \"&',-.")
 _SLASH, _ZERO, _NINE, _COLON, _UNDERSCORE, _BACKTICK, _ROUND_END = (ord(c) for c in "/09:_`)")
-_BEFORE_PATH = ascii_set("([{\"'`=")
+_BEFORE_PATH = uni.ascii_set("([{\"'`=")
 """Marks after which a path may begin, besides white space and the like."""
-_STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
+_STANDS_ALONE = uni.ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
-_ENDS_WORD = ascii_set('!"),.:;?]}')
+_ENDS_WORD = uni.ascii_set('!"),.:;?]}')
 _LONGEST_LABEL = 5  # of a list: xviii)
 _LOWER_BITS, _ASCII, _HIGHEST = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80))
-_IN_ADDRESS = ascii_set("._%+-")
+_IN_ADDRESS = uni.ascii_set("._%+-")
 
 
 class Tokens(NamedTuple):
@@ -103,12 +71,6 @@ def _put(tokens: Tokens, keys: U64Array, n: i64, start: i64, end: i64, token_typ
 
 
 @inner
-def _is_part(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
-    """Return whether buf[i] is a hyphen, followed directly by a letter or digit."""
-    return i < end and buf[i] == _HYPHEN and is_alphanumeric(class_at(buf, i + 1, end, info))
-
-
-@inner
 def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """Return the end of the clitic (s m d t, ll re ve) whose letters start at `i`, after its apostrophe; −1 if there is
     none."""
@@ -122,7 +84,7 @@ def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
         i += 1
     else:
         return -1
-    return -1 if is_alphanumeric(class_at(buf, i, end, info)) else i
+    return -1 if uni.is_alphanumeric(uni.class_at(buf, i, end, info)) else i
 
 
 @inner
@@ -134,7 +96,6 @@ def _is_clitic(key: u64, clitics: U64Array) -> bool:
 
 
 @outlined
-@inner
 def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     """Return whether the letters buf[start:end], in any case, are a clitic before an apostrophe."""
     if end - start > 7:
@@ -146,21 +107,20 @@ def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
 
 
 @outlined
-@inner
 def _suffix_end(buf: U8Array, i: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
     """Return the end of the suffix whose letters, in any case, start at `i`, after its apostrophe; −1 if there is none.
     ı and İ are read as i, ü as u."""
     key, n = u64(_APOSTROPHE), 1
     while i < end:
-        code, after = decode(buf, i, end)
-        char_class = info[code] & CLASS
-        if char_class == LETTER or char_class == NUMBER:
+        code, after = uni.decode(buf, i, end)
+        char_class = info[code] & uni.CLASS
+        if char_class == uni.LETTER or char_class == uni.NUMBER:
             if n == 8 or not (code | 32 == 0xFC or code | 1 == 0x131 or code < 128):
                 return -1
             letter = 117 if code | 32 == 0xFC else 105 if code >= 128 else code | 32
             key |= u64(letter) << u64(8 * n)
             n += 1
-        elif char_class != MARK:
+        elif char_class != uni.MARK:
             break
         i = after
     return i if _is_clitic(key, clitics) else -1
@@ -173,7 +133,7 @@ def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
     i, key = start, u64(0)
     while i + 8 <= end:
         part = get_eight(buf, i)
-        others = (~within((part | _LOWER_BITS) & _ASCII, 97, 122) | part) & _HIGHEST
+        others = (~uni.within((part | _LOWER_BITS) & _ASCII, 97, 122) | part) & _HIGHEST
         letters = ((others & (~others + u64(1))) >> u64(7)) - u64(1)  # those before the first other byte
         n = count_ones(i64(letters)) >> 3
         key = (part | _LOWER_BITS) & letters if i == start else key if n == 0 else u64(0)
@@ -185,36 +145,36 @@ def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
 
 @inner
 def _word_end(
-    buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, clitics: U64Array, automaton: Automaton
+    buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, clitics: U64Array, automaton: pt.Automaton
 ) -> i64:
     """Return the end of the word at `start`, which has ASCII letters up to `letters_end` at least. A hyphen ends it, a
     clitic begins a new word, an elision is a word."""
     i = letters_end
-    last = LETTER if i > start else 0  # class of the previous character, ignoring combining marks
+    last = uni.LETTER if i > start else 0  # class of the previous character, ignoring combining marks
     periods = 0
     letters = i - start  # in the segment since the last inner period
     others = 0
     while i < end:
         byte = buf[i]
-        code, after = decode(buf, i, end)
-        char_class = info[code] & CLASS
-        if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            if char_class == LETTER:
+        code, after = uni.decode(buf, i, end)
+        char_class = info[code] & uni.CLASS
+        if char_class == uni.LETTER or char_class == uni.NUMBER or char_class == uni.MARK:
+            if char_class == uni.LETTER:
                 letters += 1
                 last = char_class
-            elif char_class == NUMBER:
+            elif char_class == uni.NUMBER:
                 others += 1
                 last = char_class
             i = after
             continue
-        if info[code] & IS_INNER:
-            if not is_alphanumeric(class_at(buf, after, end, info)):
+        if info[code] & uni.IS_INNER:
+            if not uni.is_alphanumeric(uni.class_at(buf, after, end, info)):
                 break
         elif byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            next_class = class_at(buf, after, end, info)
-            if (next_class == LETTER or next_class == SPACE) and _is_elision(buf, start, i, clitics):
+            next_class = uni.class_at(buf, after, end, info)
+            if (next_class == uni.LETTER or next_class == uni.SPACE) and _is_elision(buf, start, i, clitics):
                 return after
-            if next_class != LETTER:
+            if next_class != uni.LETTER:
                 break
             clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
@@ -225,22 +185,22 @@ def _word_end(
             elif _suffix_end(buf, after, end, info, clitics) >= 0:
                 break
         elif byte == _PERIOD:
-            if not is_alphanumeric(class_at(buf, after, end, info)):
+            if not uni.is_alphanumeric(uni.class_at(buf, after, end, info)):
                 break
             periods += 1
             letters = -1  # set to 0 below
             others = 0
         elif byte == _AMP:
             if (
-                last != LETTER
-                or class_at(buf, after, end, info) != LETTER
-                or search(buf, i, -1, end, 0, info, automaton)[0] == ENTITY
+                last != uni.LETTER
+                or uni.class_at(buf, after, end, info) != uni.LETTER
+                or pt.search(buf, i, -1, end, 0, info, automaton)[0] == pt.ENTITY
             ):
                 break
         elif byte == _COMMA or byte == _COLON or byte == _SLASH:
-            if last != NUMBER or class_at(buf, after, end, info) != NUMBER:
+            if last != uni.NUMBER or uni.class_at(buf, after, end, info) != uni.NUMBER:
                 break
-        elif byte != _UNDERSCORE or not is_alphanumeric(class_at(buf, after, end, info)):
+        elif byte != _UNDERSCORE or not uni.is_alphanumeric(uni.class_at(buf, after, end, info)):
             break
         letters += 1 if letters < 0 else 2  # inner marks other than the period lengthen the segment
         last = char_class
@@ -258,14 +218,13 @@ def _word_end(
 
 
 @outlined
-@inner
 def _address_start(buf: U8Array, word: i64, tokens: Tokens, n: i64) -> i64:
     """Return the first token of the e-mail address before whose `@` the n tokens end, with a word at `word`: words and
     single . _ % + - without space in between."""
     starts, ends, token_types = tokens
     while n > 0:
         start, size = starts[n - 1], ends[n - 1] - starts[n - 1]
-        is_sign = token_types[n - 1] == MARKS and size == 1 and is_in(buf[start], _IN_ADDRESS)
+        is_sign = token_types[n - 1] == MARKS and size == 1 and uni.is_in(buf[start], _IN_ADDRESS)
         if start < word and not (ends[n - 1] == word and (token_types[n - 1] == WORD or is_sign)):
             break
         n -= 1
@@ -300,7 +259,7 @@ def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> 
     if is_mark or token_end + 1 >= end or not _is_white(buf[token_end + 1]):
         return False
     size = token_end - i
-    return is_in(next_byte, _ENDS_WORD) and (
+    return uni.is_in(next_byte, _ENDS_WORD) and (
         size > _LONGEST_LABEL or (next_byte != _ROUND_END and (size > 1 or next_byte != _PERIOD))
     )
 
@@ -308,13 +267,12 @@ def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> 
 @inner
 def _name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """Return the end of the letters, digits and underscores from `i` on."""
-    while i < end and (buf[i] == _UNDERSCORE or is_alphanumeric(class_at(buf, i, end, info))):
-        i = decode(buf, i, end)[1]
+    while i < end and (buf[i] == _UNDERSCORE or uni.is_alphanumeric(uni.class_at(buf, i, end, info))):
+        i = uni.decode(buf, i, end)[1]
     return i
 
 
 @outlined
-@inner
 def _put_spelled(
     buf: U8Array, i: i64, token_end: i64, end: i64, info: U8Array, tokens: Tokens, keys: U64Array, n: i64
 ) -> i64:
@@ -332,13 +290,7 @@ def _put_spelled(
 
 @kernel
 def scan(
-    buf: U8Array,
-    end: i64,
-    info: U8Array,
-    clitics: U64Array,
-    automaton: Automaton,
-    tokens: Tokens,
-    keys: U64Array,
+    buf: U8Array, end: i64, info: U8Array, clitics: U64Array, automaton: pt.Automaton, tokens: Tokens, keys: U64Array
 ) -> i64:
     """Fill `tokens` with those of buf[:end]. Return their number.
 
@@ -362,19 +314,20 @@ def scan(
             chunk = i
             continue
         letters_end, key = _letters(buf, i, end)
-        is_mark = letters_end == i and is_in(byte, _STANDS_ALONE)
+        is_mark = letters_end == i and uni.is_in(byte, _STANDS_ALONE)
         token_end = letters_end + is_mark
         if i < token_end < end and _is_apart(buf, i, token_end, is_mark, end):  # most tokens
             n = _put(tokens, keys, n, i, token_end, MARKS if is_mark else WORD, u64(byte) if is_mark else key)
             i = token_end
             continue
-        code, after = decode(buf, i, end)
-        char_class = info[code] & CLASS
-        if char_class == LETTER or char_class == NUMBER or char_class == MARK:
+        code, after = uni.decode(buf, i, end)
+        char_class = info[code] & uni.CLASS
+        if char_class == uni.LETTER or char_class == uni.NUMBER or char_class == uni.MARK:
             first, part = n, i
             while True:
                 token_end = _word_end(buf, part, letters_end, end, info, clitics, automaton)
-                has_next = _is_part(buf, token_end, end, info)
+                has_next = token_end < end and buf[token_end] == _HYPHEN
+                has_next = has_next and uni.is_alphanumeric(uni.class_at(buf, token_end + 1, end, info))
                 n += has_next and part == i  # the compound comes before its parts
                 n = _put(tokens, keys, n, part, token_end, WORD, u64(0))
                 if not has_next:
@@ -383,24 +336,24 @@ def scan(
                 part = letters_end = token_end + 1
             if part > i:
                 _put(tokens, keys, first, i, token_end, COMPOUND, u64(0))
-            if may_go_on(buf, i, token_end, end, automaton):
-                kind, joined_end = find(
-                    buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton
+            if pt.may_go_on(buf, i, token_end, end, automaton):
+                kind, joined_end = pt.find(
+                    buf, i, token_end, end, pt.PATH_START if i >= no_path else pt.WORD_START, info, automaton
                 )
-                if kind == BLANK:
+                if kind == pt.BLANK:
                     i = joined_end
                     chunk = i
                     n = first
                     continue
-                if kind != NOTHING:
-                    n = _address_start(buf, i, tokens, n) if kind == ADDRESS else first
+                if kind != pt.NOTHING:
+                    n = _address_start(buf, i, tokens, n) if kind == pt.ADDRESS else first
                     token_end = joined_end
                     n = _put(tokens, keys, n, starts[n], token_end, PROTECTED, u64(0))
                 elif token_end < end and buf[token_end] == _SLASH:
                     no_path = max(no_path, joined_end)  # a path that begins later has no sign either
             i = token_end
             continue
-        if char_class != PUNCT:
+        if char_class != uni.PUNCT:
             if byte == _HIDDEN_CODE:
                 token_end = _run_end(buf, i, after, end)
                 n = _put(tokens, keys, n, i, token_end, PROTECTED, u64(0))
@@ -419,31 +372,31 @@ def scan(
                 attached
                 or not (
                     token_end < end
-                    and (buf[token_end] == _APOSTROPHE or decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
+                    and (buf[token_end] == _APOSTROPHE or uni.decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
                 )
             ):
                 n = _put(tokens, keys, n, i, token_end, WORD, u64(0))
                 i = token_end
                 continue
-        kind, token_end = i64(NOTHING), i
-        context = ATTACHED if attached else JOINED if last_type == PROTECTED else 0
-        if i == chunk or is_in(buf[i - 1], _BEFORE_PATH):
-            context += MAY_BEGIN_PATH
+        kind, token_end = i64(pt.NOTHING), i
+        context = pt.ATTACHED if attached else pt.JOINED if last_type == PROTECTED else 0
+        if i == chunk or uni.is_in(buf[i - 1], _BEFORE_PATH):
+            context += pt.MAY_BEGIN_PATH
         if byte < 128 and automaton.begins[context, byte]:
-            kind, token_end = find(buf, i, -1, end, context, info, automaton)
-        if kind == CHARACTER:
+            kind, token_end = pt.find(buf, i, -1, end, context, info, automaton)
+        if kind == pt.CHARACTER:
             n = _put_spelled(buf, i, token_end, end, info, tokens, keys, n)
             i = ends[n - 1]
             continue
-        if kind == BLANK:
+        if kind == pt.BLANK:
             i = token_end
             chunk = i
             continue
-        if kind == NOTHING:
+        if kind == pt.NOTHING:
             token_end = _run_end(buf, i, after, end)
-            while token_end < end and class_at(buf, token_end, end, info) == MARK:
-                token_end = decode(buf, token_end, end)[1]
-        n = _put(tokens, keys, n, i, token_end, PROTECTED if kind == SPAN else MARKS, u64(0))
+            while token_end < end and uni.class_at(buf, token_end, end, info) == uni.MARK:
+                token_end = uni.decode(buf, token_end, end)[1]
+        n = _put(tokens, keys, n, i, token_end, PROTECTED if kind == pt.SPAN else MARKS, u64(0))
         i = token_end
     return n
 
@@ -495,9 +448,8 @@ def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array)
 
 
 @outlined
-@inner
 def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
-    code, after = decode(buf, start, end)
+    code, after = uni.decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent after it does not change the word
     length = (run - start) // (after - start)
     if code == _APOSTROPHE or code == _BACKTICK or 0x2018 <= code <= 0x201B:  # ' ` ‘ ’ ‚ ‛
@@ -538,7 +490,7 @@ def allocate_tokens(size: int) -> TokensAndKeys:
 
 
 def read_tokens(
-    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, clitics: npt.NDArray[np.uint64], memory: TokensAndKeys
+    buf: U8Array, pretokenized: bool, info: uni.Bytes, clitics: U64Array, memory: TokensAndKeys
 ) -> TokensAndKeys:
     """Return the tokens of a buffer of valid UTF-8 (any number of lines) and their keys, in this memory, which is large
     enough. COMPOUND tokens are followed by their parts. info, clitics: of the language."""
@@ -546,7 +498,7 @@ def read_tokens(
     if pretokenized:
         n = scan_spaced(buf, buf.size, tokens, keys)
     else:
-        n = scan(buf, buf.size, info, clitics, AUTOMATON, tokens, keys)
+        n = scan(buf, buf.size, info, clitics, pt.AUTOMATON, tokens, keys)
     return Tokens._make(a[:n] for a in tokens), keys[:n]
 
 

@@ -104,6 +104,7 @@ class Lowering(NamedTuple):
     not_plain: u64  # bits that eight plain bytes never have; all, if there are several such characters
     case: u64  # the bit that ASCII lowercase letters have and capitals lack, eight times; 0 if case stays
     is_regular: bool  # whether all of ASCII is lowered as in most languages
+    info: U8Array = INFO
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
@@ -127,8 +128,7 @@ class Lowering(NamedTuple):
 
 
 LOWERING = Lowering.of(
-    TO_LOWER,
-    np.array([[DOTTED_CAPITAL_I, 0, 0, 0, TO_LOWER[DOTTED_CAPITAL_I], DOT_ABOVE, 0, 0]], np.uint32),
+    TO_LOWER, np.array([[DOTTED_CAPITAL_I, 0, 0, 0, TO_LOWER[DOTTED_CAPITAL_I], DOT_ABOVE, 0, 0]], np.uint32)
 )
 
 
@@ -158,7 +158,6 @@ def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
 
 
 @outlined
-@inner
 def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
     """Do the same as `eight_of` at the end of the text."""
     part = u64(0)
@@ -189,7 +188,6 @@ def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
 
 
 @outlined
-@inner
 def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """Decode a character of several bytes, as `decode` does."""
     first = i64(buf[i])
@@ -266,7 +264,6 @@ def encode(code: i64, out: U8Array, j: i64) -> i64:
 
 
 @outlined
-@inner
 def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     """Encode a character of several bytes, as `encode` does."""
     if code < 0x800:
@@ -283,33 +280,54 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     return j + size
 
 
-@outlined
 @inner
-def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
-    """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`.
+def contains(buf: U8Array, start: i64, end: i64, code: i64) -> bool:
+    """Return whether buf[start:end] has this character, of two bytes."""
+    first, second = 0xC0 | code >> 6, 0x80 | code & 0x3F
+    for i in range(start, end - 1):  # noqa: SIM110
+        if buf[i] == first and buf[i + 1] == second:
+            return True
+    return False
 
-    Final_Sigma (Unicode 3.13, table 3-17): after CASED IGNORABLE*, and not before IGNORABLE* CASED.
-    """
-    cased = False
-    while i > start and not cased:
+
+@inner
+def _is_after_cased(buf: U8Array, i: i64, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether buf[start:i] ends with a cased character, and any that are ignorable."""
+    while i > start:
         i -= 1
         while i > start and buf[i] & 0xC0 == 0x80:
             i -= 1
-        code, _ = decode(buf, i, end)
+        flags = info[decode(buf, i, end)[0]]
+        if not flags & IS_IGNORABLE:
+            return flags & IS_CASED != 0
+    return False
+
+
+@inner
+def _is_before_cased(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
+    """Return whether buf[i:end] begins with any characters that are ignorable, and a cased one."""
+    while i < end:
+        code, i = decode(buf, i, end)
         if not info[code] & IS_IGNORABLE:
-            cased = info[code] & IS_CASED != 0
-            break
-    if not cased:
-        return False
-    while after < end:
-        code, after = decode(buf, after, end)
-        if not info[code] & IS_IGNORABLE:
-            return info[code] & IS_CASED == 0
-    return True
+            return info[code] & IS_CASED != 0
+    return False
 
 
 @outlined
-@inner
+def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`: after CASED
+    IGNORABLE*, and not before IGNORABLE* CASED (Final_Sigma, Unicode 3.13, table 3-17)."""
+    return _is_after_cased(buf, i, start, end, info) and not _is_before_cased(buf, after, end, info)
+
+
+@outlined
+def is_joined(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether only IS_IGNORABLE characters are between buf[start:end] and a cased letter: the lowercase of a
+    capital sigma in the token could then depend on text outside it."""
+    return _is_after_cased(buf, start, 0, buf.size, info) or _is_before_cased(buf, end, buf.size, info)
+
+
+@outlined
 def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i64) -> tuple[i64, i64]:
     """Return (row, offset after it) of the first of the sequences that begins at buf[i:end]; (−1, i) if there is none.
 
@@ -332,7 +350,6 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
 
 
 @outlined
-@inner
 def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
     """Write a side of a sequence at out[j:]. Return the offset after it."""
     for column in range(side, side + WIDTH):
@@ -346,15 +363,7 @@ def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64
 @outlined
 @kernel
 def lower_into(
-    buf: U8Array,
-    start: i64,
-    end: i64,
-    context_start: i64,
-    context_end: i64,
-    out: U8Array,
-    j: i64,
-    info: U8Array,
-    lowering: Lowering,
+    buf: U8Array, start: i64, end: i64, context_start: i64, context_end: i64, out: U8Array, j: i64, lowering: Lowering
 ) -> i64:
     """Write the lowercase of buf[start:end] at out[j:]. Return the offset after it.
 
@@ -375,7 +384,7 @@ def lower_into(
         if (
             code == CAPITAL_SIGMA
             and mapped(lowering.table, code) == SMALL_SIGMA
-            and is_final_sigma(buf, i, after, context_start, context_end, info)
+            and is_final_sigma(buf, i, after, context_start, context_end, lowering.info)
         ):
             j = encode(mapped(lowering.table, FINAL_SIGMA), out, j)
         else:
@@ -409,20 +418,13 @@ def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, 
 
 @inner
 def put_lowered(
-    text: U8Array,
-    start: i64,
-    end: i64,
-    parts: U64Array,
-    begin: i64,
-    scratch: U8Array,
-    info: U8Array,
-    lowering: Lowering,
+    text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, scratch: U8Array, lowering: Lowering
 ) -> i64:
     """Write the lowercase of any word as `put_plain` does. Return its size in bytes. scratch: working memory for the
     lowercase of the word."""
     if put_plain(text, start, end, parts, begin, lowering):
         return end - start
-    size = lower_into(text, start, end, start, end, scratch, 0, info, lowering)
+    size = lower_into(text, start, end, start, end, scratch, 0, lowering)
     for i in range(0, size, 8):
         parts[begin + (i >> 3)] = eight_of(scratch, i, size)
     return size
@@ -435,7 +437,7 @@ def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
     out = np.empty(len(text) * GROWTH, np.uint8)
-    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, INFO, lowering)
+    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, lowering)
     return out[:size].tobytes()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.estimate import estimate
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import LanguageModel, token_costs
 from capfst.models.convert import as_arpa, contexts_for, independent_parts
@@ -50,13 +50,9 @@ LEAST_WEIGHT = 0.01
 """Of either LM, so that no word gets the probability 0."""
 
 
-class Adapted(NamedTuple):
-    """What was written of an adapted model."""
-
-    signature: Signature
-    ngrams: tuple[int, ...]
-    weights: tuple[float, float]  # of the base's LM and of the corpus's
-    domains: int
+def is_pretokenized(model: CapFst) -> bool:
+    """Return whether a model is for text whose tokens are separated by white space."""
+    return model.signature.tokenizer == "none"
 
 
 def open_base(options: TrainOptions) -> CapFst | None:
@@ -69,7 +65,7 @@ def open_base(options: TrainOptions) -> CapFst | None:
     if options.base is None:
         return None
     base = models.open(options.base)
-    if options.pretokenized and not _pretokenized(base):
+    if options.pretokenized and not is_pretokenized(base):
         raise OptionError(
             f"`pretokenized` does not match `base`: {base.path} was trained on text that capfst tokenizes. Leave out"
             " `pretokenized`."
@@ -84,11 +80,6 @@ def open_base(options: TrainOptions) -> CapFst | None:
                 f" {base.signature.lowercasing!r}. Leave them out."
             )
     return base
-
-
-def settled(options: TrainOptions, base: CapFst | None) -> TrainOptions:
-    """Return the options with those that the base determines."""
-    return options if base is None else replace(options, pretokenized=_pretokenized(base))
 
 
 def rules_for(base: CapFst, languages: list[str]) -> Language:
@@ -113,18 +104,16 @@ def rules_for(base: CapFst, languages: list[str]) -> Language:
 
 def adapt(
     output: str | os.PathLike[str], base: CapFst, text: Counted, restricted: Counted, inputs: Inputs, job: Job
-) -> Adapted:
-    """Write the base adapted to the corpus.
+) -> tuple[Signature, tuple[int, ...], int, tuple[float, float]]:
+    """Write the base adapted to the corpus; return the signature, the n-grams by order, the domains, and the weights of
+    the base's LM and of the corpus's.
 
     text: the corpus with all its words. restricted: the corpus with the words that the LM keeps, and the names in word
     lists.
     """
     symbols, labels, options = restricted.vocabulary.symbols, np.array(restricted.corpus.labels), job.options
-    estimation = EstimationOptions(
-        options.cutoffs, options.max_ngrams, options.prune_threshold, options.memory, options.tmp, job.threads
-    )
-    weights = _weights(base, symbols, labels, options.order, estimation)
-    levels = estimate(labels, len(symbols) - 1, options.order, estimation)
+    weights = _weights(base, symbols, labels, options)
+    levels = estimate(labels, len(symbols) - 1, options)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
     contexts = _contexts(base, union, text, inputs, job)
@@ -141,11 +130,7 @@ def adapt(
     states, arcs, start = compile_levels(mixed.levels)
     write_fst(output, states, arcs, union, start, signature, parts)
     domains = max((context.n_domains for context in contexts.values()), default=0)
-    return Adapted(signature, tuple(map(len, mixed.levels)), weights, domains)
-
-
-def _pretokenized(base: CapFst) -> bool:
-    return base.signature.tokenizer == "none"
+    return signature, tuple(map(len, mixed.levels)), domains, weights
 
 
 def _languages(base: CapFst) -> list[str]:
@@ -153,7 +138,7 @@ def _languages(base: CapFst) -> list[str]:
 
 
 def _weights(
-    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], order: int, estimation: EstimationOptions
+    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], options: TrainOptions
 ) -> tuple[float, float]:
     """Return the weights of the base's LM and of the corpus's, under which held-out sentences are most likely if the
     corpus's LM is estimated from the others."""
@@ -163,7 +148,7 @@ def _weights(
         return 0.5, 0.5
     held_out, rest = labels[is_held_out], labels[~is_held_out]
     seen = np.bincount(rest, minlength=len(symbols)) > 0
-    own = compile_levels(estimate(rest, len(symbols) - 1, order, estimation))
+    own = compile_levels(estimate(rest, len(symbols) - 1, options))
     own_costs = token_costs(*own, held_out)
     own_costs[~seen[held_out]] = np.inf
     unknown = LanguageModel(base).unknown

@@ -149,7 +149,9 @@ def train_bilingual(
 
 def _sampled(recaser: Recaser, block: Block, every: int) -> Iterator[tuple[npt.NDArray[Any], ...]]:
     """Yield the examples of one of `every` lines of a block, and those of fewer lines without their alignment."""
-    target, source, links = recaser.pipeline.linked(block)
+    pipeline = recaser.pipeline
+    buf = pipeline.text(np.frombuffer(block.target, np.uint8), block).buf
+    target, source, links = pipeline.linked(buf, pipeline.words(buf), block)
     is_same = source.facts["lower_hash"][links] == target.facts["lower_hash"] if len(source.facts) else links < 0
     unaligned = np.where(is_same, links, np.int32(-1))
     lines, blank = np.arange(len(target.lines) - 1), source._replace(lines=np.zeros_like(source.lines))

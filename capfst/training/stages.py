@@ -12,8 +12,7 @@ import logging
 import mmap
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -47,7 +46,7 @@ from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
-from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
+from capfst.lm.estimate import acceptor, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
@@ -55,6 +54,7 @@ from capfst.system.atomic import check_output
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
+from capfst.system.progress import progress as shown
 from capfst.text.abbreviations import NEVER, listed
 from capfst.text.language import Language
 from capfst.text.restoring import rules_of
@@ -106,13 +106,17 @@ def train(
     if wanted.base is not None and spark is not None:
         raise OptionError("`base` cannot be used on Spark. Adapt the model on one machine.")
     base = adapting.open_base(wanted)
-    job = _job(adapting.settled(wanted, base), progress or _silent, spark)
-    inputs = collect(corpus, output, job.options, base)
+    if base is not None:
+        wanted = replace(wanted, pretokenized=adapting.is_pretokenized(base))
+    threads, store = wanted.jobs or os.cpu_count() or 1, Store(wanted.memory, wanted.tmp)
+    job = Job(wanted, threads, store, progress or partial(shown, quiet=True), spark)
+    inputs = collect(corpus, output, wanted, base)
     # Arguments are evaluated in order: the word lists, in which an error shows soon, are read before the corpus.
-    text = count(read_lists(inputs, job.options), clean(inputs, job), inputs)
+    text = count(read_lists(inputs, wanted), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
     if base is not None:
-        signature, ngrams, weights, domains = adapt(output, base, text, inputs, job)
+        left = restrict(text, {}, inputs, job)
+        signature, ngrams, domains, weights = adapting.adapt(output, base, text, left, inputs, job)
         sizes = sentences, tokens, ngrams, domains, listed
         return Trained(os.fspath(output), signature, text.cleaning, *sizes, (base.path, *weights))
     contexts = learn_context(text, inputs, job)
@@ -125,10 +129,9 @@ def train(
     parts = pack(contexts, noise, inputs.rules, job)
     if punctuation:
         parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, transducer_of(text)).part()
-    with estimate(text, job) as lm:
-        signature = write(output, lm, text, parts, inputs.rules, job)
-        ngrams = tuple(lm.ngrams)
-    return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, ngrams, domains, listed)
+    lm = estimate(text, job)
+    signature = write(output, lm, text, parts, inputs.rules, job)
+    return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, tuple(lm.ngrams), domains, listed)
 
 
 class Job(NamedTuple):
@@ -162,11 +165,6 @@ class Counted(NamedTuple):
     cleaning: cleaning.Report
     digest: str
     weights: npt.NDArray[np.float64] | None = None  # [V + 1]: of the labels in pruning, if there are several languages
-
-
-def _job(options: TrainOptions, show: Progress, spark: SparkSession | None) -> Job:
-    threads = options.jobs or os.cpu_count() or 1
-    return Job(options, threads, Store(options.memory, options.tmp), show, spark)
 
 
 def collect(
@@ -360,11 +358,6 @@ def transducer_of(text: Counted) -> Transducer:
     return Transducer(text.vocabulary.symbols, text.starts, True)
 
 
-def adapt(output: str | os.PathLike[str], base: CapFst, text: Counted, inputs: Inputs, job: Job) -> adapting.Adapted:
-    """Write the base adapted to the corpus."""
-    return adapting.adapt(output, base, text, restrict(text, {}, inputs, job), inputs, job)
-
-
 def pack(contexts: dict[str, Context], noise: Noise | None, rules: Language, job: Job) -> dict[str, Part]:
     """Make the parts of the file that follow the LM, and empty `contexts`; with a memory limit, in temporary files."""
     parts = grammar_part(rules)
@@ -386,17 +379,13 @@ def _spooled(part: Part, store: Store) -> Part:
     return part._replace(arrays=arrays)
 
 
-def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
-    """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
+def estimate(text: Counted, job: Job) -> Acceptor:
+    """Count the n-grams, estimate their probabilities and prune them."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
-    memory = options.memory
-    if memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
-        memory -= memory // 16 + max(0, resident() - PROGRAM)
-    estimation = EstimationOptions(
-        options.cutoffs, options.max_ngrams, options.prune_threshold, memory, options.tmp, job.threads,
-        _ambiguity(text) if options.prune_threshold is None else None,  # the threshold is in nats
-    )  # fmt: skip
-    space = 4 * size + temporary_space(n_words, size, options.order, estimation)
+    if options.memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
+        used = options.memory // 16 + max(0, resident() - PROGRAM)
+        options = replace(options, memory=options.memory - used)
+    space = 4 * size + temporary_space(n_words, size, options)
     free = shutil.disk_usage(job.store.folder).free
     if space > free:
         _log.warning(
@@ -404,7 +393,8 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
             " `memory`.",
             job.store.folder, space / 1e9, free / 1e9,
         )  # fmt: skip
-    return acceptor(text.corpus.labels, n_words, options.order, estimation)
+    ambiguity = _ambiguity(text) if options.prune_threshold is None else None  # the threshold is in nats
+    return acceptor(text.corpus.labels, n_words, options, ambiguity)
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:
@@ -449,24 +439,14 @@ def _pruning(options: TrainOptions) -> str:
 def _on_wrapped(widths: dict[Path, int]) -> str:
     """Return a message on files whose lines are wrapped at these widths."""
     file, width = next(iter(widths.items()))
-    if len(widths) == 1:
-        return f"{file}: lines are wrapped at about {width} characters, so the lines of each paragraph were joined"
-    return (
-        f"{file} and {quantity(len(widths) - 1, 'other file')}: lines are wrapped, in the first at about {width}"
-        " characters, so the lines of each paragraph were joined"
-    )
+    more = f" and {quantity(len(widths) - 1, 'other file')}" if len(widths) > 1 else ""
+    wrapped = f"{file}{more}: lines are wrapped{', in the first' if more else ''} at about {width} characters"
+    return f"{wrapped}, so the lines of each paragraph were joined"
 
 
 def _reason(report: cleaning.Report, cause: str) -> str:
-    rejected = report.as_dict()["rejected"]
-    assert isinstance(rejected, dict)
-    reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)
+    reasons = ", ".join(f"{name} {count:,}" for name, count in report.rejected().items() if count)
     if not reasons:
         return "it contains no words. Use another file."
     remedy = f"; {cause}" if cause else ". Disable filters with `skip_filters`, or all with `clean=False`."
     return f"all lines were rejected (by filter: {reasons}){remedy}"
-
-
-@contextmanager
-def _silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], object]]:
-    yield lambda more: None

@@ -129,7 +129,7 @@ def pause_weights(marks: Recaser, texts: Sequence[tuple[Sequence[Word], Marks]])
         ends = np.cumsum([len(word.text.lower().encode()) + 1 for word in words]) - 1
         last = np.searchsorted(gaps.ends, ends, "right") - 1  # the last gap of each word
         scores.append(punctuator.scores(gaps)[last])
-        lengths.append(lengths_of(gaps.ends, text.pauses)[last])
+        lengths.append(lengths_of(gaps.ends, text.running.pauses())[last])
     scored, length = np.concatenate(scores), np.concatenate(lengths)
     true, bias = np.concatenate([true for _, true in texts]), Punctuation.of(marks.pipeline.loaded.model).bias
     tried = [(comma, end) for comma in _WEIGHTS.tolist() for end in _WEIGHTS.tolist()]

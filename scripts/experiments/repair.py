@@ -83,7 +83,7 @@ def measured(recaser: Recaser, text: Text, length: int) -> Counter[str]:
     words, lost = damaged(text.words, length, np.random.default_rng((_SEED, length)))
     data = "".join(word + ("\n" if ends else " ") for word, ends in zip(words, text.ends, strict=True))
     read = RunningText(data, [Span(0, len(data) - 1, data[:-1])]).text
-    pieces = list(recaser.pipeline.repaired_pieces(read))
+    pieces = [found for _, _, found in recaser.pipeline.prepared(read) if found]
     starts, found = np.array([word.start() for word in _words(read)], np.int64), np.zeros(len(words), np.bool_)
     for span in (span for piece in pieces for span in piece.spans):
         found[slice(*np.searchsorted(starts, span))] = True

@@ -116,9 +116,9 @@ def _limits(uses: Used) -> str:
         for other in _options(command):
             if isinstance(option, Option) and isinstance(other, Option) and other is not option:
                 limited = list(option.limited)
-                if other.is_named(option.excludes):
+                if other.calls.intersection(option.excludes):
                     excluded[other.flag] = None
-                if option.requires and other.is_named((option.requires,)):
+                if option.requires in other.calls:
                     required[" ".join([other.flag, *other.limited])] = None
     values = f"{' and '.join(limited)}: not" if limited else "Not"
     without = f" {values} with {', '.join(excluded)}." if excluded else ""

@@ -45,8 +45,7 @@ from typing import IO, Any
 import click
 
 import capfst
-from capfst.batch.display import Display
-from capfst.batch.report import DONE
+from capfst.batch.report import DONE, Display
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
@@ -254,7 +253,7 @@ def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> s
         options = BatchOptions(errors=rng.choice(["strict", "replace"]), on_error=rng.choice(["fail", "pass", "drop"]))
         todo = plan([folder / "in"], folder / "out", folder / "no.fst", options)
         done = run_batch(todo, folder / "out", recaser, options, jobs=1, display=Display(quiet=True))
-        reports = {Path(report.input).name: report for report in done.files}
+        reports = {Path(report.file.input).name: report for report in done.files}
         if reports["b.txt"].status != DONE or len(reports) != 2:
             raise FuzzingError(f"seed {seed}: a damaged Parquet file stopped the others: {done}")
         errors = [reports["a.parquet"].error or ""]

@@ -27,16 +27,16 @@ from support.messages import names
 from support.models import tiny, with_old_context
 
 import capfst
+import capfst.io.lines
 import capfst.io.tables
-import capfst.io.text_file
-from capfst.batch.display import Display
-from capfst.batch.report import DONE, FAILED, FileReport
+from capfst.batch.manifest import ManifestEntry, Stamp
+from capfst.batch.report import DONE, FAILED, Display, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
-from capfst.io.outputs import MANIFEST, plan
+from capfst.io.outputs import MANIFEST, PlannedFile, plan
 from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
 from capfst.system.atomic import clear, replacing
@@ -352,7 +352,7 @@ def test_an_input_that_changes_while_it_is_read_fails(model, tmp_path, monkeypat
     path.write_text(TEXT * 3)
     out.mkdir()
     (out / "in.txt").write_text("of an earlier run")
-    formats = capfst.io.text_file
+    formats = capfst.io.lines
 
     def read_and_change(file, *rest):
         yield from raw_pieces(file, *rest)
@@ -397,11 +397,11 @@ def test_files_that_end_together_are_all_in_the_report():
         def recase_file(self, file):
             begun.append(file)
             together.wait(TIMEOUT)
-            return FileReport(file, file, FAILED)
+            return FileReport(PlannedFile(file, file), FAILED)
 
     taken = []
     assert "--strict" in recase_all(Runner(), stopped, "abcdef", True, taken.append)
-    assert sorted(file.input for file in taken) == sorted(begun) == ["a", "b", "c"]
+    assert sorted(file.file.input for file in taken) == sorted(begun) == ["a", "b", "c"]
     assert stopped.is_set()
 
 
@@ -589,15 +589,16 @@ def test_models_are_not_inputs(here):
 
 
 def test_lines_show_the_time_left(capsys, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("capfst.batch.display.time.monotonic", lambda: now[0])
+    now, file, stamp = [100.0], PlannedFile(Path("in/a"), Path("out/a")), Stamp(0, "", (0, 0, 0))
+    entry = ManifestEntry("a", "in/a", {}, stamp, stamp, RecaseCounts(9, 1, 1000, 20_000, 300, 4))
+    monkeypatch.setattr("capfst.batch.report.time.monotonic", lambda: now[0])
     with Display() as display:
         display.begin(2, 4000)
         now[0] += 10
         display.advance(1000)
-        display.file(FileReport("in/a", "out/a", DONE, RecaseCounts(9, 1, 1000, 20_000, 300, 4)))
+        display.file(FileReport(file, DONE, entry))
         display.advance(3000)
-        display.file(FileReport("in/b", "out/b", "failed", error="in/b: bad"))
+        display.file(FileReport(file, FAILED, error="in/b: bad"))
     assert capsys.readouterr().err == (
         "in/a: 1,000 lines, 20,000 tokens, 300 changed, 4 unknown, 1 of 9 records malformed"
         " (file 1 of 2, 25%, 0:00:30 left)\n"
@@ -611,7 +612,7 @@ def test_a_terminal_gets_one_bar(monkeypatch, capsys):
     with Display() as display:
         display.begin(1, 4000)
         display.advance(4000)
-        display.file(FileReport("in/a", "out/a", DONE))
+        display.file(FileReport(PlannedFile(Path("in/a"), Path("out/a")), DONE))
     shown = capsys.readouterr().err
     assert "recasing" in shown
     assert "4.0 kB" in shown

@@ -17,7 +17,7 @@ from capfst.casing import surface
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _put_cased, write
 from capfst.casing.transducer import Transducer
-from capfst.casing.types import LabelPath
+from capfst.casing.types import CasingCosts, LabelPath
 from capfst.recaser import load
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
@@ -54,7 +54,9 @@ def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = 
     words = t.words(buf)
     ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     labels = [rng.choice([0, *range(first, first + forms)]) for first, forms in ranges]
-    out = write(buf, words, one_sentence(np.array(labels, np.uint32)), t.symbols, t.pretokenized, sentence_case)
+    out = write(
+        buf, words, one_sentence(np.array(labels, np.uint32)), CasingCosts(), t.symbols, t.pretokenized, sentence_case
+    )
     return bytes(out).decode("utf-8", "surrogatepass")
 
 
@@ -110,12 +112,17 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
         ],
         np.uint8,
     )
-    out = bytes(write(buf, words, one_sentence(choice), t.symbols, plain, sentence_case, shapes)).decode()
+    out = bytes(
+        write(buf, words, one_sentence(choice), CasingCosts(shapes=shapes), t.symbols, plain, sentence_case)
+    ).decode()
     assert lower(out) == lower(text)
     assert parts(out, t)[1] == parts(text, t)[1]
 
     if not sentence_case:
-        low, formed = lower(text).encode(), bytes(write(buf, words, one_sentence(choice), t.symbols, plain, False))
+        low, formed = (
+            lower(text).encode(),
+            bytes(write(buf, words, one_sentence(choice), CasingCosts(), t.symbols, plain, False)),
+        )
         tokens = [t.words(np.frombuffer(data, np.uint8)) for data in (low, formed)]
         expected, before = b"", 0
         for i, (s, e, kind) in enumerate(zip(*words[:3], strict=True)):
@@ -136,7 +143,7 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
         assert out == (expected + bytes(buf[before:])).decode()
 
 
-def every_word(buf, words, path, shapes, small_forms, stays_small, first, found):
+def every_word(buf, words, path, manner, small_forms, found):
     """Replace `_find_changing`: all words may change."""
     found[:] = np.arange(len(found))
     return len(found)
@@ -157,7 +164,7 @@ def test_skipped_words_do_not_change(text, plain, sentence_case, by_shapes, rng)
     labels = np.array([rng.choice([0, *range(first, first + forms)]) for first, forms in ranges], np.uint32)
     path = LabelPath(labels, np.array([rng.random() < 0.2 for _ in labels], np.bool_))
     shapes = np.array([rng.choice([0, 0, 1, 2, 3, AS_FORM]) for _ in labels], np.uint8) if by_shapes else None
-    options = buf, words, path, t.symbols, plain, sentence_case, shapes
+    options = buf, words, path, CasingCosts(shapes=shapes), t.symbols, plain, sentence_case
     with pytest.MonkeyPatch.context() as patch:
         passed_over = bytes(write(*options))
         patch.setattr(surface, "_find_changing", every_word)
@@ -185,7 +192,9 @@ def test_shapes(text, shape, expected):
         longer = np.concatenate([buf, np.frombuffer(rest, np.uint8)])
         found = t.words(longer)
         shapes = np.full(len(found.first_labels), shape, np.uint8)
-        out = bytes(write(longer, found, one_sentence(found.first_labels), t.symbols, False, False, shapes))
+        out = bytes(
+            write(longer, found, one_sentence(found.first_labels), CasingCosts(shapes=shapes), t.symbols, False, False)
+        )
         assert out.decode() == expected + rest.decode()
 
 
@@ -195,7 +204,17 @@ def test_another_form_than_the_first_is_not_written_in_a_shape():
     words = t.words(buf)
     shapes = np.full(3, Shape.CAPITALIZED, np.uint8)
     assert (
-        bytes(write(buf, words, one_sentence(words.first_labels + np.uint32(1)), t.symbols, False, False, shapes))
+        bytes(
+            write(
+                buf,
+                words,
+                one_sentence(words.first_labels + np.uint32(1)),
+                CasingCosts(shapes=shapes),
+                t.symbols,
+                False,
+                False,
+            )
+        )
         == b"us us us"
     )
 
@@ -215,7 +234,15 @@ def test_sentence_case_comes_after_shapes(text, shape, expected):
     shapes = np.full(len(words.first_labels), shape, np.uint8)
     assert (
         bytes(
-            write(buf, words, one_sentence(words.first_labels), UNKNOWING[False].symbols, False, True, shapes)
+            write(
+                buf,
+                words,
+                one_sentence(words.first_labels),
+                CasingCosts(shapes=shapes),
+                UNKNOWING[False].symbols,
+                False,
+                True,
+            )
         ).decode()
         == expected
     )
@@ -241,7 +268,10 @@ def test_golden(text, forms, expected):
     t = transducer_of(forms, False)
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
-    assert bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, False)).decode() == expected
+    assert (
+        bytes(write(buf, words, one_sentence(words.first_labels), CasingCosts(), t.symbols, False, False)).decode()
+        == expected
+    )
 
 
 def test_only_the_case_of_ascii_letters_is_copied_from_a_form():
@@ -318,7 +348,7 @@ def test_a_word_with_a_capital_keeps_it():
     text = "iphone\n“mcdonald\nebay's\nus\nunknown"
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
-    out = bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, True)).decode()
+    out = bytes(write(buf, words, one_sentence(words.first_labels), CasingCosts(), t.symbols, False, True)).decode()
     assert out == "iPhone\n“McDonald\nEbay's\nUS\nUnknown"
 
 

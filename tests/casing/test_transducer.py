@@ -37,7 +37,7 @@ def reference(t: Transducer, starts: np.ndarray, text: str) -> list[tuple[int, i
             continue
         word = data[s:e]
         if kind in (WORD, COMPOUND):
-            word = out[: lower_into(buf, s, e, 0, buf.size, out, 0, INFO, LOWERING)].tobytes()
+            word = out[: lower_into(buf, s, e, 0, buf.size, out, 0, LOWERING)].tobytes()
         if not t.pretokenized:
             word = out[: canonical(np.frombuffer(word, np.uint8), 0, len(word), kind, out)].tobytes()
         labels = range(0) if kind == NEWLINE else t.symbols.forms(word.decode(), starts)

@@ -223,9 +223,10 @@ def test_chunks_and_whole_make_the_same_bytes(tmp_path: Path) -> None:
 
         def chunks(self) -> Iterator[tuple]:
             for state in range(0, self.states, 3):
-                states = model.states[state : state + 3]
+                states = model.states[state : state + 3].copy()
                 arc = int(states["pos"][0])
-                yield state, states, arc, model.arcs[arc : arc + int(states["narcs"].sum())]
+                states["pos"] -= arc
+                yield states, model.arcs[arc : arc + int(states["narcs"].sum())]
 
     write_chunks(tmp_path / "chunks", Chunks(), model.symbols, SIGNATURE, {})
     assert (tmp_path / "chunks").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from capfst.exceptions import CapfstError, CorpusError
-from capfst.io.formats import format_of, format_of_text, reader
+from capfst.io.formats import format_of, format_of_text, reader, recognized
 from capfst.io.protocol import BatchOptions
-from capfst.io.signs import recognized
 from capfst.io.text_file import SpeechFile
 
 NAMES = re.compile(r"(?i)\b(?:new|york|anna|smith|eu|angela|merkel)\b").sub

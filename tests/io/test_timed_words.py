@@ -95,8 +95,8 @@ def test_golden(recaser: Recaser) -> None:
 def pauses(text: str, kind: str) -> list[tuple[bytes, float]]:
     """Return the text before each known pause, and its seconds."""
     (part,) = reader("speech", kind).read([text.encode()])
-    text_before = [part.text[:end] for end in part.text.pauses.ends]
-    return [*zip(text_before, part.text.pauses.seconds.round(3).tolist(), strict=True)]
+    text_before = [part.text[:end] for end in part.pauses().ends]
+    return [*zip(text_before, part.pauses().seconds.round(3).tolist(), strict=True)]
 
 
 def test_pauses() -> None:

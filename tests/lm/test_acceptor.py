@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 pytest.importorskip("pynini")
 
 import pynini
-from support.acceptors import Model, build, check_conventions
+from support.acceptors import Model, build, check_conventions, estimated
 from support.plain_kneser_ney import BEGIN, END, WORDS, corpora, kneser_ney, labels_of
 
 from capfst.lm.acceptor import compile_levels
-from capfst.lm.estimate import estimate
 from capfst.lm.query import token_costs
 
 
@@ -24,7 +23,7 @@ def test_conventions_and_both_ways_of_compiling(corpus: list[list[str]], order: 
     labels = labels_of(corpus)
     model = build(labels, len(WORDS), order)
     check_conventions(model, len(WORDS))
-    states, arcs, start = compile_levels(estimate(labels, len(WORDS), order))
+    states, arcs, start = compile_levels(estimated(labels, len(WORDS), order))
     assert start == model.start
     for one, other in ((states, model.states), (arcs, model.arcs)):
         for name in one.dtype.names:

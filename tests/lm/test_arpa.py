@@ -13,22 +13,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import Model, build, check_conventions
+from support.acceptors import Model, build, check_conventions, estimated
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.io.compression import zstd
+from capfst.lm import arpa_write
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, POSITIVE, REASONS, TOO_LARGE, UNKNOWN_WORD, number
 from capfst.lm.arpa_read import read_arpa
-from capfst.lm.arpa_write import _capacity, _put_number, write_arpa
-from capfst.lm.decompile import histories
-from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.arpa_write import _lines, _put_number, write_arpa
 from capfst.lm.query import token_costs
-from capfst.models.convert import export_arpa, import_arpa
-from capfst.text.strings import Strings
+from capfst.models.convert import export_arpa, import_model
 
 KENLM = """\\data\\
 ngram 1=5
@@ -157,7 +155,7 @@ def test_compressed(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
 @settings(deadline=None, max_examples=30)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_round_trip(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    levels = estimate(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
+    levels = estimated(labels_of(corpus), len(WORDS), order, max_ngrams=limit)
     states, arcs, start = compile_levels(levels)
     with tempfile.TemporaryDirectory() as folder:
         write_arpa(f"{folder}/model.arpa", states, arcs, start, Symbols.from_words(WORDS))
@@ -247,9 +245,9 @@ def test_invalid_files(text: str, line: int, message: str) -> None:
 def test_extreme_models(tmp_path: Path, old: str, new: str) -> None:
     """Models with probabilities of 0 and long lines are compiled, opened and exported."""
     (tmp_path / "a.arpa").write_text(edit(old, new))
-    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    import_model(tmp_path / "a.arpa", tmp_path / "a.fst")
     export_arpa(tmp_path / "a.fst", tmp_path / "b.arpa")
-    import_arpa(tmp_path / "b.arpa", tmp_path / "b.fst")
+    import_model(tmp_path / "b.arpa", tmp_path / "b.fst")
     first, second = CapFst.open(tmp_path / "a.fst"), CapFst.open(tmp_path / "b.fst")
     assert list(first.symbols) == list(second.symbols)
     assert not np.isnan(first.arcs["weight"]).any()
@@ -259,7 +257,7 @@ def test_extreme_models(tmp_path: Path, old: str, new: str) -> None:
 def test_odd_words(tmp_path: Path, word: str) -> None:
     text = re.sub(r"\bB\b", lambda match: word, KENLM)
     (tmp_path / "a.arpa").write_text(text)
-    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    import_model(tmp_path / "a.arpa", tmp_path / "a.fst")
     assert word in list(CapFst.open(tmp_path / "a.fst").symbols)
 
 
@@ -361,10 +359,12 @@ def test_model_without_backoff_arcs(tmp_path: Path) -> None:
     assert (tmp_path / "one.arpa").read_text().startswith("\\data\\\nngram 1=10\n\n\\1-grams:\n-99\t<s>\t0\n")
 
 
-def test_one_long_word_is_allocated_only_for_its_lines() -> None:
+def test_one_long_word_is_allocated_only_for_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each of the lines that are written at once."""
-    strings = Strings.of([b"<s>", b"a" * 100_000, *(b"b%d" % k for k in range(1000)), b"</s>"])
+    capacities: list[int] = []
+    monkeypatch.setattr(arpa_write, "_lines", lambda *given: (capacities.append(given[-1]), _lines(*given))[1])
+    symbols = Symbols.from_words(["a" * 100_000, *(f"b{k:04}" for k in range(1000))])
     labels = np.array([label for k in range(1, 1002) for label in (k, 0)], np.uint32)
     model = build(labels, 1001, 2)
-    capacity = _capacity(model.states, model.arcs, 0, len(model.states), histories(model.states, model.arcs), strings)
-    assert 200_000 < capacity < 1_000_000
+    write_arpa(tmp_path / "a", model.states, model.arcs, model.start, symbols)
+    assert 200_000 < sum(capacities) < 1_000_000

@@ -1,6 +1,5 @@
 """Counting: the nodes against dictionaries of tuples, for any pieces, buckets, memory limit and threads."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 from weakref import WeakKeyDictionary
@@ -16,17 +15,16 @@ from capfst.corpus import labels as walking
 from capfst.exceptions import CapfstError, OptionError
 from capfst.lm import count as counting
 from capfst.lm import estimate as building
-from capfst.lm.count import NgramCounts, count
-from capfst.lm.estimate import EstimationOptions, temporary_space
-from capfst.lm.ngram_windows import COUNT, FIRST, OCCURRENCES, PARENT
+from capfst.lm.count import COUNT, FIRST, OCCURRENCES, PARENT, NgramCounts, count
+from capfst.lm.estimate import temporary_space
 from capfst.lm.partition import bucket_of, partition_tokens
+from capfst.options import TrainOptions
 from capfst.system.buckets import Store
 from capfst.system.radix_sort import refine
 
 
 def counted(labels: np.ndarray, words: int, order: int, memory: int | None = None, threads: int = 1) -> NgramCounts:
-    with ThreadPoolExecutor(threads) as pool:
-        return count(labels, words, order, Store(memory), pool, threads, keep_occurrences=True)
+    return count(labels, words, TrainOptions(order=order, prune_threshold=0.0), Store(memory), threads)
 
 
 def nodes_of(counts: NgramCounts) -> list[dict[tuple[str, ...], tuple[int, int]]]:
@@ -73,14 +71,14 @@ def test_nodes(piece: int, bucket: int) -> None:
 @pytest.mark.parametrize("limit", [{}, {"max_ngrams": 9000}, {"cutoffs": (0, 0, 1)}], ids=str)
 def test_resources_do_not_affect_the_bytes(limit: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = random_labels()
-    whole = build(labels, 300, 4, EstimationOptions(threads=1, **limit))
+    whole = build(labels, 300, 4, jobs=1, **limit)
     monkeypatch.setattr(walking, "_CHUNK", 999)
     monkeypatch.setattr(counting, "_BUCKET", 500)
     (tmp_path / "labels").write_bytes(labels.tobytes())
     mapped = np.memmap(tmp_path / "labels", np.uint32, "r")
     for memory, threads in [(None, 3), (0, 1), (0, 3), (100_000, 2)]:
         monkeypatch.setattr(building, "_memory_for_data", lambda *_, memory=memory: memory)
-        other = build(mapped, 300, 4, EstimationOptions(threads=threads, tmp=tmp_path, **limit))
+        other = build(mapped, 300, 4, jobs=threads, tmp=tmp_path, **limit)
         assert other.states.tobytes() == whole.states.tobytes()
         assert other.arcs.tobytes() == whole.arcs.tobytes()
         assert other.ngrams == whole.ngrams
@@ -122,7 +120,7 @@ def test_no_sentence() -> None:
 )
 def test_unsupported_options(words: int, order: int, options: dict, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        build(np.array([1, 2, 0], np.uint32), words, order, EstimationOptions(**options))
+        build(np.array([1, 2, 0], np.uint32), words, order, **options)
 
 
 @pytest.mark.parametrize("labels", [[1, 4, 0], [1, 0, 2]])
@@ -134,7 +132,7 @@ def test_invalid_labels(labels: list[int]) -> None:
 def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=r"/nowhere/at/all: .*: No such file or directory.*`tmp`"):
-        build(random_labels(), 300, 3, EstimationOptions(tmp="/nowhere/at/all"))
+        build(random_labels(), 300, 3, tmp="/nowhere/at/all")
 
 
 @pytest.mark.parametrize("limit", [{}, {"max_ngrams": 1000}], ids=str)
@@ -155,13 +153,13 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     monkeypatch.setattr(building, "Store", Watched)
     labels = random_labels()
-    build(labels, 300, order, EstimationOptions(tmp=tmp_path, **limit))
-    assert 0 < max(filed) <= temporary_space(300, len(labels), order, EstimationOptions(memory=1, **limit))
+    build(labels, 300, order, tmp=tmp_path, **limit)
+    assert 0 < max(filed) <= temporary_space(300, len(labels), TrainOptions(order=order, memory=1, **limit))
 
 
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))  # noqa: SIM115
     monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=f"{tmp_path}: .*: No space left on device.*space"):
-        build(random_labels(), 300, 3, EstimationOptions(tmp=tmp_path))
+        build(random_labels(), 300, 3, tmp=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import build, sum_to_one
+from support.acceptors import build, estimated, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, kneser_ney, labels_of
 
 from capfst.evaluate.perplexity import perplexity
-from capfst.lm.discount import FALLBACK, discounts
-from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.kneser_ney import FALLBACK, discounts
 
 TEXT = """
 The cat sat on the mat .
@@ -66,7 +65,7 @@ def encode(text: str) -> np.ndarray:
 
 
 def test_figures_of_lmplz() -> None:
-    prob, weight = grams_of(estimate(encode(TEXT), len(VOCABULARY), 3), VOCABULARY)
+    prob, weight = grams_of(estimated(encode(TEXT), len(VOCABULARY), 3), VOCABULARY)
     assert len(prob) == 15 + 36 + 44  # lmplz counts <s> as well
     for text, (log_prob, log_weight) in LMPLZ.items():
         gram = tuple(text.split())
@@ -75,7 +74,7 @@ def test_figures_of_lmplz() -> None:
 
 
 def test_figures_of_lmplz_with_cutoffs() -> None:
-    prob, _ = grams_of(estimate(encode(TEXT), len(VOCABULARY), 3, EstimationOptions(cutoffs=(0, 0, 1))), VOCABULARY)
+    prob, _ = grams_of(estimated(encode(TEXT), len(VOCABULARY), 3, cutoffs=(0, 0, 1)), VOCABULARY)
     trigrams = {" ".join(gram): math.log10(p) for gram, p in prob.items() if len(gram) == 3}
     assert trigrams == pytest.approx(LMPLZ_CUT, abs=1e-6)
 
@@ -89,7 +88,7 @@ def test_perplexity_of_query() -> None:
 @settings(deadline=None)
 @given(corpora, st.integers(1, 5))
 def test_against_the_reference_implementation(corpus: list[list[str]], order: int) -> None:
-    prob, weight = grams_of(estimate(labels_of(corpus), len(WORDS), order))
+    prob, weight = grams_of(estimated(labels_of(corpus), len(WORDS), order))
     expected, gamma = kneser_ney(corpus, order)
     assert prob == pytest.approx(expected, rel=1e-5)
     assert weight == pytest.approx(
@@ -108,7 +107,7 @@ def test_sums_to_one(corpus: list[list[str]], order: int) -> None:
 @given(corpora, st.integers(2, 5), st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_sums_to_one_with_cutoffs(corpus: list[list[str]], order: int, cutoffs: list[int]) -> None:
     limits = (0, *sorted(cutoffs))[:order]
-    sum_to_one(build(labels_of(corpus), len(WORDS), order, EstimationOptions(cutoffs=limits)), len(WORDS))
+    sum_to_one(build(labels_of(corpus), len(WORDS), order, cutoffs=limits), len(WORDS))
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import Model, build, sum_to_one
+from support.acceptors import Model, build, estimated, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.exceptions import OptionError
-from capfst.lm.acceptor import compile_levels
+from capfst.lm.acceptor import compile_levels, decompile
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.decompile import decompile
-from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
 
@@ -22,7 +20,7 @@ OTHERS = ["<unk>", *"abcxyz"]
 
 
 def test_of(corpus: list[list[str]], order: int, limit: int | None, words: list[str] = WORDS) -> Arpa:
-    return Arpa(words, estimate(labels_of(corpus), len(words), order, EstimationOptions(max_ngrams=limit)))
+    return Arpa(words, estimated(labels_of(corpus), len(words), order, max_ngrams=limit))
 
 
 test_of.__test__ = False  # type: ignore[attr-defined]
@@ -48,7 +46,7 @@ def test_weighted_sums(one: list, two: list, m: int, n: int, weight: float, limi
 
 def test_words_of_only_one_model() -> None:
     one = test_of([list("abca")], 2, None)
-    two = Arpa(OTHERS, estimate(np.array([2, 5, 6, 7, 0], np.uint32), len(OTHERS), 2))
+    two = Arpa(OTHERS, estimated(np.array([2, 5, 6, 7, 0], np.uint32), len(OTHERS), 2))
     words, levels = mix([one, two], (0.5, 0.5))
     assert set(words) == {*WORDS, *OTHERS}
     states, arcs, start = compile_levels(levels)
@@ -86,7 +84,7 @@ def test_tune_ignores_tokens_that_are_oov_in_all_models() -> None:
 @settings(deadline=None, max_examples=40)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_decompile(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    model = build(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
+    model = build(labels_of(corpus), len(WORDS), order, max_ngrams=limit)
     states, arcs, start = compile_levels(decompile(model.states, model.arcs))
     assert start == model.start
     assert states.tobytes() == model.states.tobytes()

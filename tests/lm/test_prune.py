@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.acceptors import build, check_conventions, random_labels, sum_to_one
+from support.acceptors import build, check_conventions, estimated, random_labels, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
 
 from capfst.evaluate.perplexity import perplexity
 from capfst.lm.acceptor import compile_levels
-from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.levels import Level, normalize
 from capfst.lm.prune import _spread_context_size
 
@@ -75,9 +74,8 @@ def test_scores(corpus: list[list[str]], order: int, threshold: float, has_ambig
     labels = labels_of(corpus)
     values = np.append(0, np.linspace(0.01, 0.9, len(WORDS))).astype(np.float32)
     ambiguity = values if has_ambiguity else None
-    full, _ = grams_of(estimate(labels, len(WORDS), order))
-    options = EstimationOptions(threshold=threshold, ambiguity=ambiguity)
-    kept, _ = grams_of(estimate(labels, len(WORDS), order, options))
+    full, _ = grams_of(estimated(labels, len(WORDS), order))
+    kept, _ = grams_of(estimated(labels, len(WORDS), order, ambiguity, prune_threshold=threshold))
     assert {gram: full[gram] for gram in kept} == pytest.approx(kept, rel=1e-6)
     by_word = dict(zip(["<s>", *WORDS], values.tolist(), strict=True)) | {"</s>": 0}
     scores = scores_of(corpus, order, by_word if has_ambiguity else None)
@@ -94,9 +92,9 @@ def test_scores(corpus: list[list[str]], order: int, threshold: float, has_ambig
 @given(corpora, st.integers(2, 5), st.floats(0, 1))
 def test_complete_model_within_the_limit(corpus: list[list[str]], order: int, fraction: float) -> None:
     labels = labels_of(corpus)
-    total = sum(len(level) for level in estimate(labels, len(WORDS), order))
+    total = sum(len(level) for level in estimated(labels, len(WORDS), order))
     limit = len(WORDS) + 1 + int(fraction * (total - len(WORDS) - 1))
-    model = build(labels, len(WORDS), order, EstimationOptions(max_ngrams=limit))
+    model = build(labels, len(WORDS), order, max_ngrams=limit)
     assert model.ngrams[0] == len(WORDS) + 1
     assert sum(model.ngrams) <= limit
     check_conventions(model, len(WORDS))
@@ -105,9 +103,9 @@ def test_complete_model_within_the_limit(corpus: list[list[str]], order: int, fr
 
 def test_nothing_to_prune_gives_the_full_model() -> None:
     labels = random_labels()
-    full, same = build(labels, 300, 3), build(labels, 300, 3, EstimationOptions(max_ngrams=10**9))
+    full, same = build(labels, 300, 3), build(labels, 300, 3, max_ngrams=10**9)
     assert full.arcs.tobytes() == same.arcs.tobytes()
-    states, arcs, _ = compile_levels(estimate(labels, 300, 3))
+    states, arcs, _ = compile_levels(estimated(labels, 300, 3))
     assert states.tobytes() == full.states.tobytes()
     assert arcs.tobytes() == full.arcs.tobytes()
 
@@ -116,15 +114,13 @@ def test_nothing_to_prune_gives_the_full_model() -> None:
 @pytest.mark.parametrize("threshold", [1e30, 1e308])
 def test_a_large_threshold_drops_all_but_words(threshold: float) -> None:
     labels = np.array([0, 1, 2, 1, 2, 0, 1, 2, 0], np.uint32)
-    kept, _ = grams_of(estimate(labels, 3, 2, EstimationOptions(threshold=threshold)))
+    kept, _ = grams_of(estimated(labels, 3, 2, prune_threshold=threshold))
     assert {len(gram) for gram in kept} == {1}
 
 
 def test_threshold_of_zero_drops_nothing() -> None:
     labels = random_labels()
-    for one, other in zip(
-        estimate(labels, 300, 3), estimate(labels, 300, 3, EstimationOptions(threshold=0.0)), strict=True
-    ):
+    for one, other in zip(estimated(labels, 300, 3), estimated(labels, 300, 3, prune_threshold=0.0), strict=True):
         np.testing.assert_array_equal(one.cost, other.cost)
         np.testing.assert_allclose(one.backoff, other.backoff, atol=1e-4)
 
@@ -132,14 +128,14 @@ def test_threshold_of_zero_drops_nothing() -> None:
 def test_smaller_models_are_worse_on_the_training_text() -> None:
     labels = random_labels()
     sizes = [12_731, 8_000, 3_000, 1_000, 301]
-    models = [build(labels, 300, 3, EstimationOptions(max_ngrams=size)) for size in sizes]
+    models = [build(labels, 300, 3, max_ngrams=size) for size in sizes]
     assert [sum(model.ngrams) for model in models] == pytest.approx(sizes, rel=0.02)
     perplexities = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
     assert perplexities == sorted(perplexities)
 
 
 def test_cutoffs_and_pruning_together() -> None:
-    model = build(random_labels(), 300, 4, EstimationOptions(cutoffs=(0, 0, 1), max_ngrams=4000))
+    model = build(random_labels(), 300, 4, cutoffs=(0, 0, 1), max_ngrams=4000)
     check_conventions(model, 300)
     sum_to_one(model, 300)
 

@@ -28,7 +28,7 @@ from capfst.text.abbreviations import (
     kind_of,
     of_languages,
 )
-from capfst.text.unicode import INFO, LOWERING, Lowering, lower
+from capfst.text.unicode import LOWERING, Lowering, lower
 
 SENTENCES = [
     "They met Mr. Smith at noon.", "No way!", "Was it late?", "He said so.", "It rained.", "Stop it!", "Who knows?",
@@ -232,9 +232,9 @@ def test_kinds(word: str, own: list[str], languages: set[str]) -> None:
     abbreviations = of_languages(languages, own, LOWERING)
     for text in (word, word.upper() if "ß" not in word else word, word + "."):
         buf = np.frombuffer(f"<{text}>".encode(), np.uint8)
-        assert _kind(abbreviations, buf, INFO, LOWERING, np.empty(SCRATCH, np.uint8)) == expected
+        assert _kind(abbreviations, buf, LOWERING, np.empty(SCRATCH, np.uint8)) == expected
 
 
 @kernel
-def _kind(abbreviations: Abbreviations, buf: U8Array, info: U8Array, lowering: Lowering, scratch: U8Array) -> u8:
-    return kind_of(abbreviations, buf, 1, buf.size - 1, info, lowering, scratch)
+def _kind(abbreviations: Abbreviations, buf: U8Array, lowering: Lowering, scratch: U8Array) -> u8:
+    return kind_of(abbreviations, buf, 1, buf.size - 1, lowering, scratch)

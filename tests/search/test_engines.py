@@ -13,10 +13,10 @@ from support.models import FORMS, TIED, backoff_models, build, possible_begins, 
 from support.scoring import path_costs
 
 import capfst
-from capfst.casing.first_words import openings
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
 from capfst.search.paths import max_marginals
+from capfst.text.sentences import openings
 from capfst.text.tokenizer import NEWLINE
 
 WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!", "p.m.", '"']
@@ -176,7 +176,7 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
     recaser = Recaser(model.save(folder / "p.fst"))
     words = words_of(recaser, line)
     weights = weights_of(words, rng)
-    stays_first = openings(np.frombuffer(line.encode(), np.uint8), words, False)
+    stays_first = openings(np.frombuffer(line.encode(), np.uint8), words.tokens, False)
     first = [
         [is_first(begins, stays_first, i) for i in range(len(begins))]
         for _, _, begins in casings(recaser, words, weights)

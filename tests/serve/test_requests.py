@@ -76,6 +76,11 @@ def test_text_continues_other_text(service):
         assert "`" in service.post("/recase", {"text": "york", "before": "I live in New"} | more).error
 
 
+def test_the_log_odds_of_a_word_without_another_casing_are_null(service):
+    answer = service.post("/recase", {"text": "we use pytorch", "words": ["PyTorch"], "confidence": True}).json
+    assert answer["words"] == [{"start": 7, "end": 14, "word": "PyTorch", "log_odds": None}]
+
+
 def test_confidence_and_the_best_casings_are_those_of_the_recaser(service, recaser):
     expected = {
         "text": recaser(LINE),

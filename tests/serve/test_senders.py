@@ -4,7 +4,7 @@ import pytest
 from support.service import read_answer, serving
 
 from capfst.options import ServeOptions
-from capfst.serve.senders import Senders
+from capfst.serve.app import Senders
 
 OWN = "http://localhost:8000"
 PAGE = "https://example.org"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.service import Answer, Service, read_answer, request, serving
 
 import capfst
-from capfst.serve.streaming import recase_block
+from capfst.serve.body import recase_block
 
 KIND = "application/x-ndjson"
 

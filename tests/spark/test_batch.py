@@ -12,7 +12,7 @@ from support.folders import contents
 from support.spark import CORPUS
 
 import capfst
-from capfst.batch.display import Display
+from capfst.batch.report import Display
 from capfst.batch.run import run_batch
 from capfst.io.outputs import MANIFEST, plan
 from capfst.io.protocol import BatchOptions

@@ -16,7 +16,7 @@ if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
 
 from capfst.spark.dataframe import _recased, recase
-from capfst.spark.shipping import Sent, send
+from capfst.spark.session import Sent, send
 
 TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
 TEXTS += ['a "unicodeerror" exception is raised.']

@@ -4,12 +4,11 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from capfst.exceptions import CapfstError, OptionError
-from capfst.io.arrow import NotUtf8Error
+from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.spark.session import reason, session
 
 
-@pytest.mark.parametrize("kind", [CapfstError, NotUtf8Error])
+@pytest.mark.parametrize("kind", [CapfstError, CorpusError])
 def test_the_reason_of_a_failed_task_is_the_message_of_its_error(kind: type[CapfstError]) -> None:
     raised = f"{kind.__module__}.{kind.__qualname__}: there is no model m.fst. Make one."
     text = f"An exception was thrown from the Python worker.\nTraceback:\n  File x\n{raised}\n\n\tat org.apache.spark"

@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from capfst.lm.acceptor import assemble
-from capfst.lm.estimate import EstimationOptions, acceptor
+from capfst.lm.estimate import acceptor, estimate
+from capfst.lm.levels import Level
 from capfst.lm.query import step
-
-UNPRUNED = EstimationOptions()
+from capfst.options import TrainOptions
 
 
 @dataclass
@@ -24,10 +25,17 @@ class Model:
     ngrams: list[int]  # per order; order 1 counts </s>, not <s>
 
 
-def build(labels: npt.NDArray, words: int, order: int, options: EstimationOptions = UNPRUNED) -> Model:
+def build(labels: npt.NDArray, words: int, order: int, **options: Any) -> Model:
     """Estimate a model in memory."""
-    with acceptor(labels, words, order, options) as chunked:
-        return Model(*assemble(chunked), chunked.ngrams)
+    whole = acceptor(labels, words, TrainOptions(order=order, **options))
+    return Model(*assemble(whole), whole.ngrams)
+
+
+def estimated(
+    labels: npt.NDArray, words: int, order: int, ambiguity: npt.NDArray | None = None, **options: Any
+) -> list[Level]:
+    """Return the levels of a model."""
+    return estimate(labels, words, TrainOptions(order=order, **options), ambiguity)
 
 
 def check_conventions(model: Model, words: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.text import entities, inclusive
+from capfst.text import notations
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, meant, read
 from capfst.text.language import DEFAULT, languages
 from capfst.text.unicode import lower
@@ -53,7 +53,7 @@ def test_read(text):
 
 
 def test_all_names_of_html_4_are_known():
-    known = {int(key).to_bytes(8, "little").rstrip(b"\0").decode() for key in entities.names().keys}
+    known = {int(key).to_bytes(8, "little").rstrip(b"\0").decode() for key in notations.names().keys}
     short = {name for name in html.entities.name2codepoint if len(name) < 3} - {"ni", "or"}
     long = {name for name in html.entities.name2codepoint if len(name) > 2}
     assert {name.lower() for name in short | long} <= known
@@ -145,5 +145,5 @@ def test_long_chains_are_read_in_linear_time():
 
 
 def test_the_endings_have_letters():
-    table = inclusive.endings()
+    table = notations.endings()
     assert (np.diff(table.starts) > 0).all()

@@ -21,7 +21,7 @@ from capfst.context.context_model import Context
 from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
-from capfst.models.convert import export_arpa, import_arpa, mix_models
+from capfst.models.convert import export_arpa, import_model, mix_models
 from capfst.text.facts import rows
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, diacritics, of_name, restoring
 from capfst.text.tokenizer import tokenize
@@ -213,7 +213,7 @@ def test_models_keep_what_they_restore(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(CapfstError, match=r"\(fr/both, fr/diacritics\)"):
         mix_models([model, folder / "diacritics.fst"], tmp_path / "n.fst", weights=[0.5, 0.5])
     export_arpa(model, tmp_path / "m.arpa")
-    import_arpa(tmp_path / "m.arpa", tmp_path / "i.fst", language="fr", restore=BOTH)
+    import_model(tmp_path / "m.arpa", tmp_path / "i.fst", language="fr", restore=BOTH)
     assert capfst.load(tmp_path / "i.fst")(text) == capfst.load(model, context=False)(text)
     capfst.train(folder / "fr.txt", tmp_path / "r.fst", language="fr", restore=BOTH, clean=False, min_count=4)
     assert capfst.load(tmp_path / "r.fst")("ou il est a la mer") == "où il est à la mer"

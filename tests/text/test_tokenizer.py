@@ -387,7 +387,7 @@ def lowered_tokens(text: str) -> list[Token]:
     out = np.zeros(2 * buf.size + 8, np.uint8)
     found = []
     for s, e, kind in zip(*tokenize(data), strict=True):
-        size = lower_into(buf, s, e, 0, buf.size, out, 0, INFO, LOWERING)
+        size = lower_into(buf, s, e, 0, buf.size, out, 0, LOWERING)
         found.append((int(kind), out[:size].tobytes().decode()))
     return found
 

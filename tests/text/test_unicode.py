@@ -41,7 +41,7 @@ def lower_slice(text: str, start: int, end: int) -> str:
     buf = np.frombuffer(text.encode(), np.uint8)
     first, last = len(text[:start].encode()), len(text[:end].encode())
     out = np.zeros(3 + (last - first) * 3 // 2, np.uint8)
-    stop = ch.lower_into(buf, first, last, 0, len(buf), out, 3, INFO, LOWERING)
+    stop = ch.lower_into(buf, first, last, 0, len(buf), out, 3, LOWERING)
     assert not out[:3].any() and not out[stop:].any()
     return out[3:stop].tobytes().decode()
 
@@ -155,7 +155,7 @@ def test_the_context_is_limited() -> None:
     buf = np.frombuffer("ΑΣΑ".encode(), np.uint8)
     out = np.zeros(3, np.uint8)
     for context, sigma in [((0, 6), "σ"), ((0, 4), "ς"), ((2, 4), "σ")]:
-        stop = ch.lower_into(buf, 2, 4, *context, out, 0, INFO, LOWERING)
+        stop = ch.lower_into(buf, 2, 4, *context, out, 0, LOWERING)
         assert out[:stop].tobytes().decode() == sigma
 
 

@@ -22,7 +22,7 @@ from support.models import trailer_start
 import capfst
 from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.fst.read import CapFst
-from capfst.models.convert import export_arpa, import_arpa, mix_models
+from capfst.models.convert import export_arpa, import_model, mix_models
 from capfst.options import TrainOptions
 
 
@@ -116,7 +116,7 @@ def test_a_model_without_context_replaces_one_with_context(old, tmp_path, way):
         capfst.train(tmp_path / "old.txt", path, clean=False, context=False)
     elif way == "import":
         export_arpa(other, tmp_path / "arpa")
-        import_arpa(tmp_path / "arpa", path)
+        import_model(tmp_path / "arpa", path)
     else:
         mixed = mix_models([path, other], path, weights=[0.5, 0.5], context=False)
         assert mixed.context is None
@@ -132,7 +132,7 @@ def test_a_failure_leaves_the_old_model(old, tmp_path):
         (lambda: capfst.train(tmp_path / "bad", old / "cap.fst", context=False), "/bad: .*start 1"),
         (lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, max_ngrams=9), r"\b9\b"),
         (lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, min_count=10**9), r"/old\.txt"),
-        (lambda: import_arpa(tmp_path / "bad", old / "cap.fst"), "/bad, line 1:"),
+        (lambda: import_model(tmp_path / "bad", old / "cap.fst"), "/bad, line 1:"),
         (lambda: mix_models([old / "cap.fst"], old / "cap.fst", weights=[0.5]), r"\b0\.5\b"),
     ):
         with pytest.raises(CapfstError, match=named):
@@ -285,7 +285,7 @@ def test_a_model_follows_its_language(tmp_path):
     mix_models([tmp_path / "tr.fst", tmp_path / "tr.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
     assert capfst.load(tmp_path / "m.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
     export_arpa(tmp_path / "tr.fst", tmp_path / "tr.arpa")
-    import_arpa(tmp_path / "tr.arpa", tmp_path / "again.fst", language="tr")
+    import_model(tmp_path / "tr.arpa", tmp_path / "again.fst", language="tr")
     assert capfst.load(tmp_path / "again.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
 
 

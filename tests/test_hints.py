@@ -7,7 +7,7 @@ from support.command_line import run
 
 import capfst
 from capfst import models
-from capfst.models.foreign import _languages, foreign_language, model_of
+from capfst.cli.hints import _languages, foreign_language, model_of
 from capfst.text.facts import rows
 
 ENGLISH = {
