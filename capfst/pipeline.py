@@ -42,8 +42,8 @@ from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
 from capfst.search.confidence import Change, Spelled, changes
-from capfst.search.paths import AllPaths, line_paths, max_marginals
-from capfst.search.token_lattice import token_lattice
+from capfst.search.paths import AllPaths, all_paths, max_marginals
+from capfst.search.token_lattice import line_lattice, token_lattice
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
@@ -520,8 +520,7 @@ class Pipeline:
     ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
         word's source word, or −1."""
-        from capfst.bilingual.links import link  # noqa: PLC0415
-        from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
+        from capfst.bilingual.word_facts import annotate, link  # noqa: PLC0415
 
         there = self.text(np.frombuffer(block.source or b"", np.uint8), block).buf
         target = annotate(buf, words, self.options.align_words)
@@ -607,9 +606,10 @@ class Pipeline:
         data, tokens = recased.tobytes(), self.tokens(recased)
         return Spelled(data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens)
 
-    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.NDArray[np.bool_] | None) -> AllPaths:
-        """Return all paths through a line. stays_first: as for `line_paths`."""
-        return line_paths(words, costs.arc_costs, self.loaded.lm, self.engine.starts, stays_first)
+    def paths(self, words: Words, costs: CasingCosts, stays_first: npt.ArrayLike) -> AllPaths:
+        """Return all paths through a line. stays_first: as for `line_lattice`."""
+        lm, starts = self.loaded.lm, self.engine.starts
+        return all_paths(line_lattice(words, costs.arc_costs, lm.unknown, stays_first), lm, starts)
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
         """Return a text with its words in the surface forms of a path, and with what was given besides."""

@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.evidence import SCALE, Evidence
-from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
+from capfst.bilingual.evidence import N_TEMPLATES, SCALE, Evidence, fill_templates
 from capfst.bilingual.word_facts import AL, AN, MAY_BEGIN, MX, AnnotatedText
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import CasingCosts, Copies
 from capfst.casing.written import is_written
 from capfst.context.learn import add_scores
 from capfst.kernels import allocating, inner, part
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, I64Array, U8Array, U8Matrix, f32, i64
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, I64Array, U8Array, f32, i64
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, PROTECTED, WORD
 from capfst.text.unicode import LOWERING, Lowering, decode, lower_into
@@ -35,20 +34,9 @@ COPY = 3.0
 
 
 @inner
-def _is_same_word(
-    target: AnnotatedText, i: i64, source: AnnotatedText, k: i64, lowering: Lowering, lowered: U8Matrix
-) -> bool:
-    """Return whether word i of a translation and word k of its source are the same in lower case. lowered: buffer,
-    uint8[2, ·]."""
-    a, b = target.words, source.words
-    if target.facts[i].lower_hash != source.facts[k].lower_hash:
-        return False
-    capacity = lowered.shape[1]
-    if 3 * (a.ends[i] - a.starts[i]) // 2 + 8 > capacity or 3 * (b.ends[k] - b.starts[k]) // 2 + 8 > capacity:
-        return False
-    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, lowered[0], 0, lowering)
-    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, lowered[1], 0, lowering)
-    return is_same(lowered[0], 0, size, lowered[1], 0, other)
+def _lowered(text: AnnotatedText, i: i64, lowering: Lowering, out: U8Array) -> i64:
+    """Write word i in lower case to `out`. Return its size."""
+    return lower_into(text.buf, text.words.starts[i], text.words.ends[i], 0, text.buf.size, out, 0, lowering)
 
 
 @inner
@@ -127,8 +115,9 @@ def _add_evidence(
     """Change the arrays of CasingCosts in the lines whose source has contrast; fill starts and ends of the source words
     to copy. form_shapes: by label."""
     words, longest, first_arc = target.words, 8, 0
-    for i in range(words.starts.size):
-        longest = max(longest, words.ends[i] - words.starts[i])
+    for text in (words, source.words):
+        for i in range(text.starts.size):
+            longest = max(longest, text.ends[i] - text.starts[i])
     lowered = np.empty((2, 2 * longest + 8), np.uint8)
     features, evidence = np.empty(N_TEMPLATES, np.uint64), np.empty(N_SHAPES, np.float32)
     for line in range(target.lines.size):
@@ -140,8 +129,10 @@ def _add_evidence(
             is_protected = token_type == PROTECTED
             copies = has_contrast and k >= 0
             copies = copies and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL))
-            if copies and _is_same_word(target, i, source, k, lowering, lowered):
-                starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
+            if copies and target.facts[i].lower_hash == source.facts[k].lower_hash:
+                size = _lowered(target, i, lowering, lowered[0])
+                if is_same(lowered[0], 0, size, lowered[1], 0, _lowered(source, k, lowering, lowered[1])):
+                    starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
             if not has_contrast or tag == AN or (token_type != WORD and token_type != COMPOUND):
                 continue
             if form_shapes[label] >= N_SHAPES if n_forms > 0 else not guess:

@@ -1,8 +1,9 @@
 """The case of the source as evidence of the true case of a translation, as the case of the input is one
 (context/channel.py).
 
-In: features of words (source_features.py), and the words' shapes. Out: `Evidence`, a part of the model: weights of
-which a word's sum for each shape is ln P(source | shape, target), up to a constant of the word.
+In: both texts and the links between their words (`fill_templates`: features of a word, its source word, its neighbors,
+its position and its line), and the words' shapes. Out: `Evidence`, a part of the model: weights of which a word's sum
+for each shape is ln P(source | shape, target), up to a constant of the word.
 
 By Bayes' rule, P(shape | source, target) ∝ P(shape | target) · P(source | shape, target). While the weights are
 learned, the first factor is that of a model of the same features without the source, learned in one pass: so it meets
@@ -20,15 +21,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.source_features import N_TEMPLATES
+from capfst.bilingual.word_facts import N_ENDINGS, N_POSITIONS, N_TAGS, UNALIGNED, AnnotatedText, LineFacts
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import softmax
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
-from capfst.kernels import allocating
-from capfst.kernels.types import F32Matrix, I64Array, U8Array, U32Matrix, f32
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import F32Matrix, I32Array, I64Array, U8Array, U32Matrix, U64Array, f32, i64, u64
+from capfst.system.hashing import hash_pair
 
+N_TEMPLATES = 18
+_BEFORE_LINE, _AFTER_LINE = 1, 2  # pseudo hashes
 PART = "bilingual"
 SCALE = 32
 """Weights are stored as int8: this integer stands for 1."""
@@ -68,6 +72,67 @@ class Evidence(NamedTuple):
     def part(self) -> Part:
         """Return the weights as a part of a model's file."""
         return Part({"format": _FORMAT, "pairs": self.pairs}, {"weights": self.weights.view(np.uint8).reshape(-1)})
+
+
+@inner
+def _tag_of(source: AnnotatedText, links: I32Array, i: i64, line: LineFacts) -> i64:
+    """Return the tag of the source word of word i, if it is one of the line; else UNALIGNED."""
+    return i64(source.facts[links[i]].tag) if line.begin <= i < line.end and links[i] >= 0 else i64(UNALIGNED)
+
+
+@inner
+def _hash_of(text: AnnotatedText, i: i64, line: LineFacts, is_cased: bool) -> u64:
+    """Return the hash of word i, as it is cased or in lower case, if it is one of the line."""
+    if i < line.begin or i >= line.end:
+        return u64(_BEFORE_LINE if i < line.begin else _AFTER_LINE)
+    return text.facts[i].cased_hash if is_cased else text.facts[i].lower_hash
+
+
+@inner
+def fill_templates(
+    target: AnnotatedText, source: AnnotatedText, links: I32Array, i: i64, line: i64, features: U64Array
+) -> None:
+    """Fill features[N_TEMPLATES], uint64, of word i of a line: hashes, each of which selects a row of weights.
+
+    Wang, Knight & Marcu (2006, §5) use such features: translations of capitalized words and phrases, case tags,
+    uppercase translation, initial position, and the punctuation template.
+    """
+    here, there, k = target.lines[line], source.lines[line], links[i]
+    word = target.facts[i]
+    own, position, tag = word.lower_hash, i64(word.position), _tag_of(source, links, i, here)
+    left2, left = _hash_of(target, i - 2, here, False), _hash_of(target, i - 1, here, False)
+    right, right2 = _hash_of(target, i + 1, here, False), _hash_of(target, i + 2, here, False)
+    before, after = _tag_of(source, links, i - 1, here), _tag_of(source, links, i + 1, here)
+    its_position, is_same = N_POSITIONS, False
+    cased = cased_left = cased_right = u64(0)
+    if k >= 0:
+        fact = source.facts[k]
+        its_position, is_same, cased = i64(fact.position), fact.lower_hash == own, fact.cased_hash
+        cased_left, cased_right = _hash_of(source, k - 1, there, True), _hash_of(source, k + 1, there, True)
+    relation = ((tag * N_POSITIONS + position) * (N_POSITIONS + 1) + its_position) * 2 + is_same
+    ends = ((i64(there.heading) * N_ENDINGS + here.ending) * N_ENDINGS + there.ending) * N_TAGS + tag
+    f = features
+    # The word and its source word.
+    f[0] = hash_pair(0, relation)
+    f[1] = hash_pair(1 << 16 | relation, own)
+    f[2] = hash_pair(2, hash_pair(own, cased))
+    f[3] = hash_pair(3 << 16 | tag, word.suffix_hash)
+    # Neighbors.
+    f[4] = hash_pair(4, left2)
+    f[5] = hash_pair(5 << 16 | tag, left)
+    f[6] = hash_pair(6 << 16 | tag, right)
+    f[7] = hash_pair(7, right2)
+    f[8] = hash_pair(8, hash_pair(left, own))
+    f[9] = hash_pair(9, hash_pair(own, right))
+    f[10] = hash_pair(10, hash_pair(cased_left, cased))
+    f[11] = hash_pair(11, hash_pair(cased, cased_right))
+    f[12] = hash_pair(12, ((tag * N_TAGS + before) * N_TAGS + after) * N_POSITIONS + position)
+    # Headings, and the marks at the end.
+    f[13] = hash_pair(13, ends * N_POSITIONS + position)
+    f[14] = hash_pair(14 << 16 | ends, left)
+    f[15] = hash_pair(15 << 16 | ends, right)
+    f[16] = hash_pair(16 << 16 | ends, here.first_hash)
+    f[17] = hash_pair(17 << 16 | here.ending, hash_pair(here.first_hash, own))
 
 
 @allocating

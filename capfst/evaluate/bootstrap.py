@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.evaluate import score
-from capfst.evaluate.compare import COLUMNS, LineCounts
+from capfst.evaluate.compare import COLUMNS, LineCounts, compare
 from capfst.exceptions import OptionError
 
 CONFIDENCE = 95  # percent
@@ -109,7 +109,8 @@ def compare_hypotheses(
         raise OptionError(f"`resamples` is {resamples}. Use 1 or more.")
     lines = []
     for hypothesis in hypotheses:
-        blocks = list(score.compare_files(references, hypothesis, skip_first, in_vocabulary, align))
+        files = score.lines_of(references, hypothesis)
+        blocks = list(compare(**files, skip_first=skip_first, in_vocabulary=in_vocabulary, aligns=align))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
     empty = score.Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
     scores = [score.total([counts], empty) for counts in lines]

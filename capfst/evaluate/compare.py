@@ -1,25 +1,32 @@
-"""Compare two texts of the same words in different casings: count tokens and errors per line.
+"""Compare two texts line by line: count tokens and errors.
 
-In: the lines of a reference and of a hypothesis, equal up to case. Out: int64[lines, COLUMNS], a row of counts per
-line. The measures of `score` need only their sums: the rows of blocks and files can be added up, and `bootstrap` can
-resample them.
+In: the lines of a reference and of a hypothesis. Out: int64[lines, COLUMNS], a row of counts per line. The measures of
+`score` need only their sums: the rows of blocks and files can be added up, and `bootstrap` can resample them.
 
-Tokens are separated by whitespace, as in the published figures, of any kind and length.
+Tokens are separated by whitespace, as in the published figures, of any kind and length. Lines that are equal up to case
+have the same tokens. If words may differ, as in the output of a recognizer or a translator, the words of each line are
+aligned, regardless of case, with the fewest edits and, among such alignments, the most words in common. These edits are
+those of the word error rate (WER); tokens are counted only among the words in common. Capitals are counted in whole
+lines, so the capitals of a wrong word also count as errors. Memory is linear in the length of a line; so is time for a
+bounded number of edits.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, zip_longest
-from typing import Any
+from itertools import zip_longest
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import shape_with
-from capfst.evaluate.edit_distance import code_points, edits
-from capfst.exceptions import CorpusError
-from capfst.kernels import allocating, inner
-from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Array, U32Matrix, i64, u32
+from capfst.evaluate.edit_distance import Capitals, align, code_points, count_edits
+from capfst.exceptions import CorpusError, quantity
+from capfst.kernels import kernel
+from capfst.kernels.types import Array, I64Array, U8Array, U32Array, i64, u64
+from capfst.system.hashing import hash_pair
 from capfst.text import unicode as uni
 
 SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
@@ -27,7 +34,7 @@ SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 # The columns of the counts. Tokens of the reference: TOKENS + shape, all of a shape; CORRECT + shape, those that are
 # identical in the hypothesis; UNKNOWN, UNKNOWN_CORRECT, the same for tokens out of the vocabulary. PROPOSED: tokens of
 # the hypothesis with an upper-case letter. CAPITALS: upper-case characters of the reference, followed by the edits that
-# turn them into the hypothesis's. WORDS: the same for words, which only `alignment` counts.
+# turn them into the hypothesis's. WORDS: the same for words, which have edits only if they are aligned.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
 CAPITALS, DELETIONS, INSERTIONS, SUBSTITUTIONS = 13, 14, 15, 16
 WORDS, WORD_DELETIONS, WORD_INSERTIONS, WORD_SUBSTITUTIONS = 17, 18, 19, 20
@@ -38,9 +45,10 @@ NAMES = ("references", "hypotheses")
 
 LineCounts = npt.NDArray[np.int64]
 """int64[lines, COLUMNS]."""
+Indices = npt.NDArray[np.int64]
 
 BATCH = 1 << 18  # characters that are compared at once
-STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut, so that time is linear
+MOST_WORDS = 1 << 18  # of a line that are aligned: a day of speech
 _REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
 _MISSING: Any = object()  # the counterpart of a line after the end of the shorter text
 
@@ -48,8 +56,52 @@ _MISSING: Any = object()  # the counterpart of a line after the end of the short
 FOLD = np.arange(uni.CODE_POINTS, dtype=np.uint32)
 FOLD[: len(uni.TO_LOWER)] = uni.TO_LOWER
 FOLD[uni.FINAL_SIGMA] = uni.TO_LOWER[uni.CAPITAL_SIGMA]
-_TURKISH_FOLD = FOLD.copy()
-_TURKISH_FOLD[[ord("I"), uni.DOTTED_CAPITAL_I, uni.DOTLESS_I]] = ord("i")
+
+TOKEN = np.dtype(
+    [
+        ("exact", "u8"),  # hash
+        ("folded", "u8"),  # hash of its lower case
+        ("turkish", "u8"),  # the same if I is the capital of i or of ı, and İ of i, not of i̇
+        ("line", "i4"),  # from 0
+        ("start", "i4"),  # in the line
+        ("end", "i4"),
+        ("first_capital", "i4"),  # in the upper-case characters of the text
+        ("n_capitals", "i4"),
+        ("shape", "u1"),
+        ("has_letter", "?"),
+    ],
+    align=True,
+)
+TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(TOKEN)]
+
+
+class Text(NamedTuple):
+    """Successive lines of a text, and their tokens."""
+
+    lines: tuple[str, ...]
+    tokens: TokenArray
+    capitals: U32Array  # code points of the upper-case characters
+
+    def words(self, chosen: Indices) -> list[str]:
+        """Return tokens, by their indices."""
+        columns = (self.tokens[name][chosen].tolist() for name in ("line", "start", "end"))
+        return [self.lines[line][start:end] for line, start, end in zip(*columns, strict=True)]
+
+    def first_words(self) -> Indices:
+        """Return the index of each line's first token with a letter, where there is one."""
+        with_letter = np.flatnonzero(self.tokens["has_letter"])
+        return with_letter[np.unique(self.tokens["line"][with_letter], return_index=True)[1]]
+
+    def without_first(self) -> Text:
+        return self._replace(tokens=np.delete(self.tokens, self.first_words()))
+
+    def sizes(self) -> Indices:
+        """Return the number of tokens of each line."""
+        return np.bincount(self.tokens["line"], minlength=len(self.lines))
+
+
+Batch: TypeAlias = tuple[int, Text, Text]
+"""The number of the first line, and successive lines of the reference and of the hypothesis."""
 
 
 def compare(
@@ -57,75 +109,57 @@ def compare(
     hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    aligns: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> Iterator[LineCounts]:
-    """Yield the counts of all lines, in blocks of successive lines.
+    """Yield the counts of all lines, in blocks of successive lines. Arguments and errors are those of `score.score`;
+    aligns: the words may differ; names: of the two texts in error messages."""
+    is_known = in_vocabulary and lru_cache(_REMEMBERED)(in_vocabulary)
+    for first, *texts in (batches if aligns else same_words)(references, hypotheses, names):
+        ref, hyp = (text.without_first() if skip_first else text for text in texts)
+        pairs = _in_common(ref, hyp, first, names) if aligns else (np.arange(len(ref.tokens)),) * 2
+        yield count(ref, hyp, *pairs, is_known)
 
-    Args:
-        references: lines with or without their line ends; bytes are UTF-8.
-        hypotheses: the same lines in another casing.
-        skip_first: leave each line's first token with a letter out of all counts.
-        in_vocabulary: return whether a token of the reference is known; without it, no token is counted as unknown.
-        names: names of the two texts in error messages.
 
-    Raises:
-        CorpusError: two lines differ in more than case, a line is not UTF-8, or one text has more lines.
-        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
-    """
-    is_known = lru_cache(_REMEMBERED)(in_vocabulary) if in_vocabulary else None
-    first = 1
-    for pairs in batches(references, hypotheses, names):
-        ref_lines, hyp_lines = zip(*pairs, strict=True)
-        counts = np.zeros((len(pairs), COLUMNS), np.int64)
-        tokens = chain.from_iterable(map(str.split, ref_lines))  # str.split and INFO agree on whitespace
-        known = np.fromiter(map(is_known, tokens) if is_known else (), np.bool_)
-        ref, ref_ends = _concatenate(ref_lines)
-        hyp, hyp_ends = _concatenate(hyp_lines)
-        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, uni.INFO, FOLD, _TURKISH_FOLD, counts)
-        if line >= 0:
-            ref_line, hyp_line = ref_lines[line], hyp_lines[line]
-            ref_column = i - int(ref_ends[line]) + len(ref_line)
-            hyp_column = j - int(hyp_ends[line]) + len(hyp_line)
+def same_words(
+    references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
+) -> Iterator[Batch]:
+    """Yield the batches of two texts that are equal up to case; CorpusError if they are not."""
+    for first, ref, hyp in batches(references, hypotheses, names):
+        if (line := _first_difference(ref, hyp)) >= 0:
+            number, word, other = _first_words(ref, hyp, line)
             raise CorpusError(
-                f"{names[1]}, line {first + line}: differs from {names[0]} in more than case: from column "
-                f"{ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} and the hypothesis "
-                f"{_excerpt(hyp_line, hyp_column)}. Recase the reference's own text, or use `score` with "
-                "`align=True`, which allows different words."
+                f"{names[1]}, line {first + line}: differs from {names[0]} in more than case: word {number} is"
+                f" {word[:40]!r} in the reference and {other[:40]!r} in the hypothesis. Recase the text of the"
+                " reference, or use `score` with `align=True`, which allows different words."
             )
-        yield counts
-        first += len(pairs)
-
-
-def refuse_text(lines: object, name: str) -> None:
-    """Raise TypeError if `lines` is a single text, whose characters would be taken for lines."""
-    if isinstance(lines, (str, bytes)):
-        raise TypeError(f"{name} must be lines, not one {type(lines).__name__}. Split it, or put it in a list.")
+        yield first, ref, hyp
 
 
 def batches(
     references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
-) -> Iterator[list[tuple[str, str]]]:
-    """Yield pairs of corresponding lines, in batches of about `BATCH` characters; raises as `compare` does."""
-    batch: list[tuple[str, str]] = []
-    size = 0
-    for lines, name in zip((references, hypotheses), names, strict=True):
-        refuse_text(lines, name)
+) -> Iterator[Batch]:
+    """Yield batches of about `BATCH` characters of two texts."""
+    lines: list[tuple[str, str]] = []
+    size, first, error = 0, 1, None
+    for text, name in zip((references, hypotheses), names, strict=True):
+        if isinstance(text, (str, bytes)):
+            raise TypeError(f"{name} must be lines, not one {type(text).__name__}. Split it, or put it in a list.")
     for number, pair in enumerate(zip_longest(references, hypotheses, fillvalue=_MISSING), 1):
         if _MISSING in pair:
-            if batch:
-                yield batch  # an error in an earlier line locates a lost line more precisely
             ended, other = names if pair[0] is _MISSING else names[::-1]
-            raise CorpusError(
-                f"{ended}: fewer lines ({number - 1:,}) than {other}. Write an empty line where a text is missing."
-            )
+            error = f"{ended}: fewer lines ({number - 1:,}) than {other}. Write an empty line where a text is missing."
+            break
         ref, hyp = (_text(line, name, number) for line, name in zip(pair, names, strict=True))
-        batch.append((ref, hyp))
+        lines.append((ref, hyp))
         size += len(ref)
         if size >= BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+            yield _batch(first, lines)
+            lines, size, first = [], 0, number + 1
+    if lines:  # an error in an earlier line locates a lost line more precisely
+        yield _batch(first, lines)
+    if error:
+        raise CorpusError(error)
 
 
 def _text(line: object, name: str, number: int) -> str:
@@ -141,166 +175,138 @@ def _text(line: object, name: str, number: int) -> str:
         ) from error
 
 
-def _concatenate(lines: tuple[str, ...]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Return the code points of all lines, and the offset at which each line ends."""
-    return code_points("".join(lines)), np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)))
+def _batch(first: int, lines: list[tuple[str, str]]) -> Batch:
+    ref, hyp = zip(*lines, strict=True)
+    return first, read(ref), read(hyp)
 
 
-def _excerpt(line: str, column: int) -> str:
-    """Return the text around a column, quoted, with control characters escaped."""
-    start, end = max(0, column - 20), column + 20
-    return repr("…" * (start > 0) + line[start:end].rstrip("\r\n") + "…" * (end < len(line)))
+def read(lines: tuple[str, ...]) -> Text:
+    """Find the tokens of lines."""
+    codes, ends = code_points("".join(lines)), np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)))
+    tokens, capitals = np.empty((len(codes) + len(lines)) // 2, TOKEN), np.empty(len(codes), np.uint32)
+    return Text(lines, tokens[: _read_tokens(codes, ends, uni.INFO, FOLD, tokens, capitals)], capitals)
 
 
-@lru_cache(1 << 16)
-def has_letter(token: str) -> bool:
-    """Return whether a token has a letter, so that `skip_first` leaves it out if it is the first."""
-    return any(uni.INFO[ord(c)] & uni.CLASS == uni.LETTER or uni.INFO[ord(c)] & uni.IS_CASED for c in token)
+@kernel
+def _read_tokens(
+    codes: U32Array, ends: I64Array, info: U8Array, fold: U32Array, tokens: TokenArray, capitals: U32Array
+) -> i64:
+    """Fill in tokens and capitals of lines, given the end of each line in `codes`. Return the number of tokens."""
+    n, i, begin, n_capitals = 0, 0, 0, 0
+    for line in range(ends.size):
+        end = ends[line]
+        while i < end:
+            if info[codes[i]] & uni.CLASS == uni.SPACE:
+                i += 1
+                continue
+            token = tokens[n]
+            token.line, token.start, token.first_capital = line, i - begin, n_capitals
+            cased, first, has_letter = 0, False, False
+            exact, folded, turkish = u64(0), u64(0), u64(0)
+            while i < end and info[codes[i]] & uni.CLASS != uni.SPACE:
+                code, flags = codes[i], info[codes[i]]
+                is_cased, is_upper = flags & uni.IS_CASED != 0, flags & uni.IS_UPPER != 0
+                exact, folded = hash_pair(exact, u64(code)), hash_pair(folded, u64(fold[code]))
+                if code == uni.DOTTED_CAPITAL_I:
+                    folded = hash_pair(folded, u64(uni.DOT_ABOVE))
+                is_i = code == ord("I") or code == uni.DOTTED_CAPITAL_I or code == uni.DOTLESS_I
+                turkish = hash_pair(turkish, u64(ord("i") if is_i else fold[code]))
+                has_letter = has_letter or is_cased or flags & uni.CLASS == uni.LETTER
+                first = first or (cased == 0 and is_cased and is_upper)
+                cased += is_cased
+                capitals[n_capitals] = code
+                n_capitals += is_upper
+                i += 1
+            token.exact, token.folded, token.turkish = exact, folded, turkish
+            token.end, token.has_letter, token.n_capitals = i - begin, has_letter, n_capitals - token.first_capital
+            token.shape = shape_with(cased, i64(token.n_capitals), first)
+            n += 1
+        begin = end
+    return n
 
 
-@inner
-def _is_space(code: u32, info: U8Array) -> bool:
-    return info[code] & uni.CLASS == uni.SPACE
+def _first_difference(ref: Text, hyp: Text) -> int:
+    """Return the first line whose texts differ in more than case, in Turkish or in any other language, or −1."""
+    other_sizes = np.flatnonzero(ref.sizes() != hyp.sizes()).tolist()
+    lines = ref.tokens["line"]
+    n = int(np.searchsorted(lines, other_sizes[0])) if other_sizes else len(lines)
+    in_any, in_turkish = (
+        set(lines[:n][ref.tokens[folded][:n] != hyp.tokens[folded][:n]].tolist()) for folded in ("folded", "turkish")
+    )
+    return min([*(in_any & in_turkish), *other_sizes], default=-1)
 
 
-@inner
-def count_stretch(ref: U32Array, n: i64, hyp: U32Array, m: i64, row: I64Array) -> None:
-    """Add the capitals of a stretch, and their edits, to a row of counts."""
-    deletions, insertions, substitutions = edits(ref, n, hyp, m)
-    row[CAPITALS] += n
-    row[DELETIONS] += deletions
-    row[INSERTIONS] += insertions
-    row[SUBSTITUTIONS] += substitutions
+def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
+    """Return the number of the first word in which both texts of a line differ in more than case, and it in both."""
+    one, other = (text.tokens[text.tokens["line"] == line] for text in (ref, hyp))
+    n = min(len(one), len(other))
+    k = max(int(np.argmax(np.append(one[name][:n] != other[name][:n], True))) for name in ("folded", "turkish"))
+    word, counterpart = ([*text.lines[line].split(), ""][k] for text in (ref, hyp))  # str.split and INFO agree
+    return k + 1, word, counterpart
 
 
-@inner
-def _count_line(
-    ref: U32Array,
-    i: i64,
-    i_end: i64,
-    hyp: U32Array,
-    j: i64,
-    j_end: i64,
-    token: i64,
-    known: BoolArray,
-    skip_first: bool,
-    info: U8Array,
-    fold: U32Array,
-    has_dot: bool,
-    uppercase: U32Matrix,
-    row: I64Array,
-) -> tuple[bool, i64, i64, i64]:
-    """Add the counts of a line, ref[i:i_end] and hyp[j:j_end], to its row.
-
-    Both are traversed in lock step, character by character. Return whether they differ only in case, and the next
-    i, j and token, or the positions at which they differ.
-
-    token: number of tokens of the reference before the line. has_dot: U+0130 İ is U+0069 U+0307 in lower case.
-    uppercase: uint32[2, STRETCH], a buffer.
-    """
-    ref_upper, hyp_upper = uppercase[0], uppercase[1]
-    n = m = 0
-    skipping = skip_first
-    while True:
-        while i < i_end and _is_space(ref[i], info):
-            i += 1
-        while j < j_end and _is_space(hyp[j], info):
-            j += 1
-        if i == i_end or j == j_end:
-            break
-        same = True
-        has_letter = first_is_upper = proposed = False
-        cased = upper = 0
-        while i < i_end and j < j_end:
-            a, b = ref[i], hyp[j]
-            if a != b:
-                if fold[a] != fold[b]:
-                    break
-                same = False
-                if has_dot and a == uni.DOTTED_CAPITAL_I:
-                    if j + 1 == j_end or hyp[j + 1] != uni.DOT_ABOVE:
-                        break
-                    j += 1
-                elif has_dot and b == uni.DOTTED_CAPITAL_I:
-                    if i + 1 == i_end or ref[i + 1] != uni.DOT_ABOVE:
-                        break
-                    i += 1
-            elif _is_space(a, info):
-                break
-            i += 1
-            j += 1
-            if info[a] & uni.CLASS == uni.LETTER or info[a] & uni.IS_CASED:
-                has_letter = True
-            if info[a] & uni.IS_CASED:
-                if cased == 0:
-                    first_is_upper = info[a] & uni.IS_UPPER != 0
-                cased += 1
-            if info[a] & uni.IS_UPPER:
-                upper += 1
-                if not skipping:
-                    ref_upper[n] = a
-                    n += 1
-            if info[b] & uni.IS_UPPER:
-                proposed = True
-                if not skipping:
-                    hyp_upper[m] = b
-                    m += 1
-            if max(n, m) == STRETCH:
-                count_stretch(ref_upper, n, hyp_upper, m, row)
-                n = m = 0
-        if (i < i_end and not _is_space(ref[i], info)) or (j < j_end and not _is_space(hyp[j], info)):
-            return False, i, j, token
-        token += 1
-        if skipping and has_letter:
-            skipping = False
-            continue
-        shape = shape_with(cased, upper, first_is_upper)
-        row[TOKENS + shape] += 1
-        row[CORRECT + shape] += same
-        row[PROPOSED] += proposed
-        if len(known) and not known[token - 1]:
-            row[UNKNOWN] += 1
-            row[UNKNOWN_CORRECT] += same
-    count_stretch(ref_upper, n, hyp_upper, m, row)
-    return i == i_end and j == j_end, i, j, token
+def words_in_common(reference: Sequence[str], hypothesis: Sequence[str]) -> Indices:
+    """Return the positions in both texts of their n words in common, regardless of case: int64[n, 2]. Words have no
+    white space."""
+    ref, hyp = (read((" ".join(words),)) for words in (reference, hypothesis))
+    return np.stack(_in_common(ref, hyp, 1, NAMES), 1)
 
 
-@allocating
-def count_lines(
-    ref: U32Array,
-    ref_ends: I64Array,
-    hyp: U32Array,
-    hyp_ends: I64Array,
-    known: BoolArray,
-    skip_first: bool,
-    info: U8Array,
-    fold: U32Array,
-    turkish_fold: U32Array,
-    counts: I64Matrix,
-) -> tuple[i64, i64, i64]:
-    """Add each line's counts to its row, which is 0.
-
-    Return (−1, 0, 0), or the first line that differs in more than case, and the positions of the difference in both
-    texts.
-
-    ref, hyp: uint32[·], the code points of both texts. ref_ends, hyp_ends: int64[lines], the end of each line in them.
-    known: bool[tokens of the reference], or empty. fold: lower case of each code point. turkish_fold: tried for lines
-    that differ under `fold`, because I is the capital of i or of ı. counts: LineCounts.
-    """
-    uppercase = np.empty((2, STRETCH), np.uint32)
-    i = j = token = 0
-    for line in range(len(ref_ends)):
-        i_end, j_end, row = ref_ends[line], hyp_ends[line], counts[line]
-        same, i_next, j_next, token_next = _count_line(
-            ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, True, uppercase, row
+def _in_common(ref: Text, hyp: Text, first: int, names: tuple[str, str]) -> tuple[Indices, Indices]:
+    """Return the indices in both texts of the words in common of each line."""
+    sizes = np.stack([ref.sizes(), hyp.sizes()])
+    for text, line in np.argwhere(sizes > MOST_WORDS)[:1].tolist():
+        raise CorpusError(
+            f"{names[text]}, line {first + line}: {quantity(int(sizes[text, line]), 'word')}, but at most"
+            f" {MOST_WORDS:,} can be aligned. Put each sentence, or each speaker's turn, on its own line."
         )
-        if not same:
-            row[:] = 0
-            where = i_next, j_next
-            same, i_next, j_next, token_next = _count_line(
-                ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, turkish_fold, False, uppercase, row
-            )
-            if not same:
-                return line, max(where[0], i_next), max(where[1], j_next)
-        i, j, token = i_next, j_next, token_next
-    return -1, 0, 0
+    hashes = np.concatenate([ref.tokens["folded"], hyp.tokens["folded"]])
+    numbers = np.unique(hashes, return_inverse=True)[1].astype(np.uint32)
+    of_ref, of_hyp = numbers[: len(ref.tokens)], numbers[len(ref.tokens) :]
+    ends = np.cumsum(sizes, axis=1).T.copy()
+    partners = np.empty(len(ref.tokens), np.int64)
+    for line, begins in enumerate(ends - sizes.T):
+        align(of_ref, of_hyp, begins, ends[line], partners)
+    paired = np.flatnonzero(partners >= 0)
+    return paired, partners[paired]
+
+
+def count(
+    ref: Text, hyp: Text, ref_pairs: Indices, hyp_pairs: Indices, is_known: Callable[[str], bool] | None
+) -> LineCounts:
+    """Return the counts of lines: of pairs of tokens, given their indices in both texts, int64[pairs] each, ascending;
+    and of all words and capitals, and their edits."""
+    n, tokens, counterparts = len(ref.lines), ref.tokens.take(ref_pairs), hyp.tokens.take(hyp_pairs)
+    row, shapes, same = tokens["line"] * COLUMNS, tokens["shape"], tokens["exact"] == counterparts["exact"]
+    cells = [row + TOKENS + shapes, (row + CORRECT + shapes)[same], (row + PROPOSED)[counterparts["n_capitals"] > 0]]
+    if is_known:
+        _, index, numbers = np.unique(tokens["exact"], return_index=True, return_inverse=True)
+        unknown = ~np.fromiter(map(is_known, ref.words(ref_pairs[index])), np.bool_)[numbers]
+        cells += [(row + UNKNOWN)[unknown], (row + UNKNOWN_CORRECT)[unknown & same]]
+    counts = np.bincount(np.concatenate(cells), minlength=n * COLUMNS).reshape(n, COLUMNS)
+
+    # A segment is the beginning of a line, or a pair, and the unpaired tokens after it.
+    first_segments = np.arange(n) + np.searchsorted(tokens["line"], np.arange(n))
+    unpaired, capitals = [], []
+    for text, paired in ((ref, ref_pairs), (hyp, hyp_pairs)):
+        is_paired = np.zeros(len(text.tokens), np.bool_)
+        is_paired[paired] = True
+        segments = np.cumsum(is_paired) + text.tokens["line"]
+        unpaired.append(np.bincount(segments[~is_paired], minlength=n + len(paired)))
+        capitals.append(_capitals(text, segments))
+    substitutions = np.minimum(*unpaired)
+    edits = np.stack([unpaired[0] - substitutions, unpaired[1] - substitutions, substitutions], 1)
+    counts[:, WORDS], counts[:, WORD_DELETIONS:] = ref.sizes(), np.add.reduceat(edits, first_segments)
+    of_capitals = np.zeros((n, WORDS - CAPITALS), np.int64)
+    count_edits(capitals[0], capitals[1], of_capitals)
+    counts[:, CAPITALS:WORDS] = of_capitals
+    return counts
+
+
+def _capitals(text: Text, segments: Indices) -> Capitals:
+    """Return the upper-case characters of a text, whose tokens are in these segments."""
+    sizes = text.tokens["n_capitals"].astype(np.int64)
+    ends = np.cumsum(sizes)
+    chosen = np.arange(sizes.sum()) + np.repeat(text.tokens["first_capital"] - (ends - sizes), sizes)
+    of_lines = np.append(0, ends)[np.cumsum(text.sizes())]
+    return Capitals(text.capitals[chosen], np.repeat(segments, sizes), of_lines)

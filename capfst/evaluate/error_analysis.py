@@ -18,35 +18,22 @@ words (as the model splits it; words without cased letters do not count):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import Shape, shape_with
-from capfst.evaluate.compare import (
-    CORRECT,
-    NAMES,
-    SHAPE_NAMES,
-    TOKENS,
-    UNKNOWN,
-    LineCounts,
-    compare,
-    has_letter,
-    refuse_text,
-)
+from capfst.casing.shapes import Shape
+from capfst.evaluate.compare import NAMES, SHAPE_NAMES, Text, read, same_words
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
-from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
+from capfst.evaluate.score import aligned, grouped, lines_of, percent, show
 from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
-from capfst.text.unicode import INFO, IS_CASED, IS_UPPER
 from capfst.text.utf8 import decoded, encoded
 
 if TYPE_CHECKING:
@@ -60,7 +47,6 @@ ELSEWHERE = "elsewhere"  # without a model: all kinds except the first
 TOP = 30  # most frequent wrong words to show
 EXCERPTS = 3  # per wrong word
 _EXCERPT_SIDE = 60  # characters of an excerpt on either side of the word
-_REMEMBERED = 1 << 20  # tokens whose kind is cached
 
 
 class KindCounts(NamedTuple):
@@ -166,205 +152,106 @@ class ErrorAnalysis:
 
 def analyze_errors(
     *,
-    references: Iterable[str],
-    hypotheses: Iterable[str],
+    references: Iterable[str | bytes],
+    hypotheses: Iterable[str | bytes],
     recaser: Recaser | None = None,
     names: tuple[str, str] = NAMES,
 ) -> ErrorAnalysis:
     """Analyze the errors of hypotheses against references that are equal up to case, in bounded memory.
 
     Args:
-        references: lines of cased text, with or without their line ends.
+        references: lines of cased text, with or without their line ends; bytes are UTF-8.
         hypotheses: the same lines in another casing.
         recaser: the model whose vocabulary distinguishes kinds of words; without it, only sentence-initial words are
             distinguished from all others.
         names: names of the two texts in error messages.
 
     Raises:
-        CorpusError: two lines differ in more than case, or one text has more lines.
-        TypeError: a text is a single str, or a line is not a str.
+        CorpusError: two lines differ in more than case, a line is not UTF-8, or one text has more lines.
+        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
     analysis = ErrorAnalysis(KINDS if recaser else (KINDS[INITIAL], ELSEWHERE))
-    kinds = _KindLookup(recaser)
-    for lines, name in zip((references, hypotheses), names, strict=True):
-        refuse_text(lines, name)
-    ref_lines: list[str] = []
-    hyp_lines: list[str] = []
-    ref, hyp = _recorded(references, ref_lines, names[0]), _recorded(hypotheses, hyp_lines, names[1])
-    for counts in compare(ref, hyp, names=names):
-        _add_lines(analysis, counts, ref_lines, hyp_lines, kinds)
-        ref_lines.clear()
-        hyp_lines.clear()
+    for _, ref, hyp in same_words(references, hypotheses, names):
+        _add_lines(analysis, ref, hyp, recaser)
     return analysis
 
 
 def analyze_files(*, references: str | Path, hypotheses: str | Path, recaser: Recaser | None = None) -> ErrorAnalysis:
     """Analyze the errors of two files, each plain or compressed, as `analyze_errors` does those of lines."""
-    names = (str(references), str(hypotheses))
-    ref, hyp = read_lines(Path(references)), read_lines(Path(hypotheses))
-    return analyze_errors(references=ref, hypotheses=hyp, recaser=recaser, names=names)
+    return analyze_errors(**lines_of(references, hypotheses), recaser=recaser)
 
 
-def _recorded(lines: Iterable[str], record: list[str], name: str) -> Iterator[str]:
-    """Yield the lines, and append each to `record`."""
-    for number, line in enumerate(lines, 1):
-        if isinstance(line, bytes):
-            raise TypeError(f"{name}, line {number}: must be a str, not bytes. Decode it.")
-        record.append(line)
-        yield line
-
-
-class _WrongToken(NamedTuple):
-    """A token of a hypothesis that differs from the reference."""
-
-    kind: int
-    reference: str
-    hypothesis: str
-    line: list[str]  # the tokens of the reference's line
-    position: int  # in the line
-
-
-def _add_lines(
-    analysis: ErrorAnalysis, counts: LineCounts, ref_lines: list[str], hyp_lines: list[str], kinds: _KindLookup
-) -> None:
-    """Add a batch of lines to the analysis; only lines with an error are compared token by token."""
-    lines = list(map(str.split, ref_lines))
-    first = [next((k for k, token in enumerate(line) if has_letter(token)), -1) for line in lines]
-    analysis.lines += len(counts)
-    _count_tokens(analysis, lines, first, kinds)
-    correct = counts[:, CORRECT:UNKNOWN]
-    analysis.confusion += np.diag(correct.sum(0)[: Shape.CASELESS])
-    has_error = counts[:, TOKENS:CORRECT].sum(1) > correct.sum(1)
-    wrong = [
-        _WrongToken(INITIAL if k == first[line] else kinds[ref], ref, hyp, lines[line], k)
-        for line in np.flatnonzero(has_error).tolist()
-        for k, (ref, hyp) in enumerate(zip(lines[line], hyp_lines[line].split(), strict=True))
-        if ref != hyp
-    ]
-    _count_wrong_tokens(analysis, wrong)
-    _count_wrong_words(analysis, wrong)
-
-
-def _count_tokens(analysis: ErrorAnalysis, lines: list[list[str]], first: list[int], kinds: _KindLookup) -> None:
-    """Count the tokens of lines by kind. first: index of each line's first token with a letter, or −1."""
-    tokens = Counter(chain.from_iterable(lines))
-    initial = Counter(line[k] for line, k in zip(lines, first, strict=True) if k >= 0)
-    kinds.look_up(tokens)
-    for token, count in tokens.items():
-        if shape(token) != Shape.CASELESS:
-            analysis.tokens[INITIAL] += initial[token]
-            analysis.tokens[kinds[token]] += count - initial[token]
-
-
-def _count_wrong_tokens(analysis: ErrorAnalysis, wrong: list[_WrongToken]) -> None:
-    """Count wrong tokens by shape and by kind."""
-    for (kind, ref, hyp), count in Counter((token.kind, token.reference, token.hypothesis) for token in wrong).items():
-        analysis.confusion[shape(ref), shape(hyp)] += count
-        analysis.wrong_shapes[shape(ref)] += count
-        analysis.errors[kind] += count
-
-
-def _count_wrong_words(analysis: ErrorAnalysis, wrong: list[_WrongToken]) -> None:
-    """Count the wrong words of wrong tokens, and keep their first excerpts."""
-    differences = _differences(list(dict.fromkeys((token.reference, token.hypothesis) for token in wrong)))
-    for token in wrong:
-        for word in differences[token.reference, token.hypothesis]:
-            entry = analysis.wrong_words.add(WrongWord(token.kind, word.reference, word.hypothesis))
+def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser | None) -> None:
+    """Add lines to the analysis."""
+    shapes = ref.tokens["shape"]
+    _, index, numbers = np.unique(ref.tokens["exact"], return_index=True, return_inverse=True)
+    kinds = _kinds(ref.words(index), recaser)[numbers]
+    kinds[ref.first_words()] = INITIAL
+    is_cased, wrong = shapes < Shape.CASELESS, ref.tokens["exact"] != hyp.tokens["exact"]
+    analysis.lines += len(ref.lines)
+    np.add.at(analysis.confusion, (shapes[is_cased], hyp.tokens["shape"][is_cased]), 1)
+    analysis.wrong_shapes += np.bincount(shapes[wrong], minlength=len(CASED_SHAPES))
+    analysis.tokens.update(kinds[is_cased].tolist())
+    analysis.errors.update(kinds[wrong].tolist())
+    places = np.flatnonzero(wrong)
+    pairs = list(zip(ref.words(places), hyp.words(places), strict=True))
+    differences = _differences(list(dict.fromkeys(pairs)))
+    for k, kind, pair in zip(places.tolist(), kinds[wrong].tolist(), pairs, strict=True):
+        for before, word, other, after in differences[pair]:
+            entry = analysis.wrong_words.add(WrongWord(kind, word, other))
             if len(entry.excerpts) < EXCERPTS:
-                excerpt = _excerpt(token, word)
+                excerpt = _excerpt(ref, k, before, word, after)
                 if excerpt not in entry.excerpts:
                     entry.excerpts.append(excerpt)
 
 
-def _excerpt(token: _WrongToken, word: _Difference) -> Excerpt:
-    """Return a wrong word of a token, with the text around it."""
-    left = " ".join([*token.line[max(0, token.position - _EXCERPT_SIDE) : token.position], word.before])
-    right = " ".join([word.after, *token.line[token.position + 1 : token.position + 1 + _EXCERPT_SIDE]])
+def _kinds(tokens: list[str], recaser: Recaser | None) -> npt.NDArray[np.int64]:
+    """Return the kinds of tokens, OOV … UNAMBIGUOUS, by the model's vocabulary; always 1 (ELSEWHERE) without a
+    model."""
+    if recaser is None:
+        return np.ones(len(tokens), np.int64)
+    text = meant(encoded("".join(f"{token}\n" for token in tokens)))
+    loaded = recaser.pipeline.loaded
+    words = loaded.transducer.words(np.frombuffer(text, np.uint8))
+    # A form is unseen if its label, such as that of <unk>, is outside the range of the labels of the word's forms.
+    form = loaded.labels(text).astype(np.int64) - words.first_labels
+    unseen = (form < 0) | (form >= words.n_forms)
+    seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
+    kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
+    kinds[words.token_types == PROTECTED] = UNAMBIGUOUS
+    of_words = read(tuple(decoded(text[start:end]) for start, end in zip(words.starts, words.ends, strict=True))).tokens
+    cased = of_words["line"][of_words["shape"] < Shape.CASELESS]
+    lowest = np.full(len(tokens), UNAMBIGUOUS)
+    np.minimum.at(lowest, np.cumsum(words.token_types == NEWLINE)[cased], kinds[cased])
+    return lowest
+
+
+def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
+    """Return a word of token k, which consists of these parts, with the text around it."""
+    token = text.tokens[k]
+    line = text.lines[token["line"]]
+    left = " ".join([*line[: token["start"]].split()[-_EXCERPT_SIDE:], before])
+    right = " ".join([after, *line[token["end"] :].split()[:_EXCERPT_SIDE]])
     if len(left) > _EXCERPT_SIDE:
         left = "…" + left[-_EXCERPT_SIDE:]
     if len(right) > _EXCERPT_SIDE:
         right = right[:_EXCERPT_SIDE] + "…"
-    return Excerpt(left, word.reference, right)
+    return Excerpt(left, word, right)
 
 
-@lru_cache(1 << 16)
-def shape(token: str) -> int:
-    """Return the `Shape` of a token, as in `compare`."""
-    flags = [flag for flag in map(INFO.__getitem__, map(ord, token)) if flag & IS_CASED]
-    upper = [flag & IS_UPPER != 0 for flag in flags]
-    return int(shape_with.py_func(len(upper), sum(upper), upper[:1] == [True]))
-
-
-class _Difference(NamedTuple):
-    """A word in which two casings of a token differ."""
-
-    before: str  # the reference's token up to the word
-    reference: str
-    hypothesis: str
-    after: str  # the rest of the reference's token
-
-
-def _differences(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Difference]]:
-    """Find the differing words of each pair (reference's token, hypothesis's token)."""
-    differences = {}
-    spans = zip(*(_spans(tokens) for tokens in zip(*pairs, strict=True)), strict=True) if pairs else ()
-    for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):
-        ref, hyp = map(encoded, pair)
-        differences[pair] = [
-            _Difference(*map(decoded, (ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:])))
-            for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True)
-            if ref[start:end] != hyp[hyp_start:hyp_end]
-        ]
-    return differences
-
-
-def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Return the (start, end) of each token's words, in bytes; a hyphenated word is one word."""
-    words_of_all = tokenize(encoded("".join(f"{token}\n" for token in tokens)))
-    spans: list[list[tuple[int, int]]] = []
-    words: list[tuple[int, int]] = []
-    begin = covered = 0
-    for start, end, token_type in zip(*(array.tolist() for array in words_of_all), strict=True):
+def _differences(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, ...]]]:
+    """Find the differing words of each pair (reference's token, hypothesis's token), of which a hyphenated one is one:
+    the reference's token up to the word, the word in both, and the rest of the reference's token."""
+    found: dict[tuple[str, str], list[tuple[str, ...]]] = {pair: [] for pair in pairs}
+    ref, hyp = (encoded("".join(f"{pair[text]}\n" for pair in pairs)) for text in (0, 1))
+    words = (zip(*(array.tolist() for array in tokenize(text)), strict=True) for text in (ref, hyp))
+    begin = covered = k = 0  # of pair k
+    for (start, end, token_type), (hyp_start, hyp_end, _) in zip(*words, strict=True):
         if token_type == NEWLINE:
-            spans.append(words)
-            words, begin = [], end
+            begin, k = end, k + 1
         elif start >= covered:
-            words.append((start - begin, end - begin))
             covered = end if token_type == COMPOUND else 0
-    return spans
-
-
-class _KindLookup(dict[str, int]):
-    """Cache of kinds: token → OOV … UNAMBIGUOUS, by the model's vocabulary; always 1 (ELSEWHERE) without a model."""
-
-    def __init__(self, recaser: Recaser | None) -> None:
-        super().__init__()
-        self._recaser = recaser
-
-    def look_up(self, tokens: Iterable[str]) -> None:
-        """Add the kinds of these tokens."""
-        if len(self) > _REMEMBERED:
-            self.clear()
-        new = [token for token in tokens if token not in self]
-        if self._recaser is None:
-            self.update(dict.fromkeys(new, 1))
-            return
-        text = meant(encoded("".join(f"{token}\n" for token in new)))
-        loaded = self._recaser.pipeline.loaded
-        words = loaded.transducer.words(np.frombuffer(text, np.uint8))
-        # A form is unseen if its label, such as that of <unk>, is outside the range of the labels of the word's forms.
-        form = loaded.labels(text).astype(np.int64) - words.first_labels
-        unseen = (form < 0) | (form >= words.n_forms)
-        seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
-        kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
-        kinds[words.token_types == PROTECTED] = UNAMBIGUOUS
-        lowest = UNAMBIGUOUS  # kind of the token's words so far
-        tokens = iter(new)
-        for start, end, token_type, kind in zip(
-            words.starts.tolist(), words.ends.tolist(), words.token_types.tolist(), kinds.tolist(), strict=True
-        ):
-            if token_type == NEWLINE:
-                self[next(tokens)] = lowest
-                lowest = UNAMBIGUOUS
-            elif kind < lowest and shape(decoded(text[start:end])) != Shape.CASELESS:
-                lowest = kind
+            if ref[start:end] != hyp[hyp_start:hyp_end]:
+                parts = ref[begin:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end : ref.index(b"\n", end)]
+                found[pairs[k]].append(tuple(map(decoded, parts)))
+    return found

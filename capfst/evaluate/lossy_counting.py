@@ -7,7 +7,7 @@ In: wrong words, one by one. Out: the most frequent ones, with their counts and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _CAPACITY = 1 << 16  # different wrong words counted at once
@@ -38,6 +38,7 @@ class Occurrences:
     excerpts: list[Excerpt]  # of the first occurrences
 
 
+@dataclass
 class LossyCounter:
     """Counter of wrong words.
 
@@ -45,10 +46,9 @@ class LossyCounter:
     words without an entry occur at most `missed` times.
     """
 
-    def __init__(self, capacity: int = _CAPACITY) -> None:
-        self.capacity = capacity
-        self.missed = 0
-        self.entries: dict[WrongWord, Occurrences] = {}
+    capacity: int = _CAPACITY
+    missed: int = 0
+    entries: dict[WrongWord, Occurrences] = field(default_factory=dict)
 
     def add(self, word: WrongWord) -> Occurrences:
         """Count one more occurrence of a wrong word, and return its entry."""

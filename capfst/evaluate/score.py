@@ -10,9 +10,9 @@ which can be added and printed. All rates are in percent.
   that are identical in both.
 * capitalization error rate (Beaufays & Strope 2013, §5.1): deletions + insertions + substitutions of upper-case
   characters / upper-case characters of the reference, as in `edit_distance`. Each line is aligned separately; a line
-  with more than 4,096 capitals, in stretches of that many.
+  with more than 4,096 capitals, in stretches of up to so many.
 * word error rate (WER), if words are aligned: deletions + insertions + substitutions of words / words of the reference,
-  regardless of case, as in `alignment`. Accuracy, precision, recall and F1 then cover the words in common.
+  regardless of case, as in `compare`. Accuracy, precision, recall and F1 then cover the words in common.
 
 A token's shape is that of its cased letters: lower; Capitalized (only the first is upper-case: "I", "X-ray"); UPPER
 (all are upper-case, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (no cased letter).
@@ -20,7 +20,7 @@ A token's shape is that of its cased letters: lower; Capitalized (only the first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import chain
@@ -33,7 +33,6 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.evaluate import compare as cmp
-from capfst.evaluate.alignment import compare_aligned
 from capfst.exceptions import quantity
 from capfst.io.blocks import read_blocks
 
@@ -149,22 +148,6 @@ class Scores:
             groups["out of vocabulary"] = TokenCounts(unknown, unknown_correct)
         return groups
 
-    @property
-    def _capitals(self) -> dict[str, int]:
-        return {
-            "proposed": self.counts[cmp.PROPOSED],
-            "reference": sum(self.counts[cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
-            "correct": sum(self.counts[cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
-        }
-
-    @property
-    def _characters(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[cmp.CAPITALS : cmp.SUBSTITUTIONS + 1], strict=True))
-
-    @property
-    def _words(self) -> dict[str, int]:
-        return dict(zip(_EDITS, self.counts[cmp.WORDS : cmp.WORD_SUBSTITUTIONS + 1], strict=True))
-
     def __str__(self) -> str:
         return self.table()
 
@@ -175,6 +158,13 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures, all counts and the signature, for JSON."""
+        capitals = {
+            "proposed": self.counts[cmp.PROPOSED],
+            "reference": sum(self.counts[cmp.TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
+            "correct": sum(self.counts[cmp.CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
+        }
+        characters = dict(zip(_EDITS, self.counts[cmp.CAPITALS : cmp.WORDS], strict=True))
+        words = dict(zip(_EDITS, self.counts[cmp.WORDS :], strict=True))
         return {
             **with_former_name(self.measures),
             "lines": self.lines,
@@ -182,28 +172,27 @@ class Scores:
                 name: {"tokens": tokens, "correct": correct, "accuracy": percent(correct, tokens)}
                 for name, (tokens, correct) in self.groups.items()
             },
-            "capitalized_tokens": self._capitals,
-            "uppercase_characters": self._characters,
-            **({"words": self._words} if self.align else {}),
+            "capitalized_tokens": capitals,
+            "uppercase_characters": characters,
+            **({"words": words} if self.align else {}),
             "signature": self.signature,
         }
 
     def table(self) -> str:
         """Format the scores as lines of text, without a final newline."""
+        record = self.to_dict()
         groups = [("words in common" if self.align else "", "tokens", "correct", "accuracy")]
         for name, (tokens, correct) in self.groups.items():
             groups.append((name, grouped(tokens), grouped(correct), show(percent(correct, tokens))))
-        rates = ("precision", "recall", "f1")
-        capitals = [
-            ("tokens with a capital", *self._capitals, *map(MEASURES.__getitem__, rates)),
-            ("", *map(grouped, self._capitals.values()), *(show(self.measures[name]) for name in rates)),
-        ]
-        edits = [
-            ("upper-case characters", *_EDITS, MEASURES["capitalization_error_rate"]),
-            ("", *map(grouped, self._characters.values()), show(self.capitalization_error_rate)),
-        ]
+
+        def rows(title: str, counts: dict[str, int], *rates: str) -> list[tuple[str, ...]]:
+            numbers = *map(grouped, counts.values()), *(show(self.measures[rate]) for rate in rates)
+            return [(title, *counts, *map(self.titles.__getitem__, rates)), ("", *numbers)]
+
+        capitals = rows("tokens with a capital", record["capitalized_tokens"], "precision", "recall", "f1")
+        edits = rows("upper-case characters", record["uppercase_characters"], "capitalization_error_rate")
         if self.align:
-            edits += [("words", *_EDITS, "WER"), ("", *map(grouped, self._words.values()), show(self.wer))]
+            edits += rows("words", record["words"], "wer")
         return "\n\n".join([aligned(groups), aligned(capitals), aligned(edits), self.signature])
 
 
@@ -267,8 +256,8 @@ def score(
             UTF-8, or one text has more lines.
         TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    counts = (compare_aligned if align else cmp.compare)(references, hypotheses, skip_first, in_vocabulary)
-    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
+    settings = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    return total(cmp.compare(references, hypotheses, skip_first, in_vocabulary, align), settings)
 
 
 def score_files(
@@ -280,21 +269,9 @@ def score_files(
     align: bool = False,
 ) -> Scores:
     """Score a file of hypotheses against a file of references, each plain or compressed, as `score` does lines."""
-    counts = compare_files(references, hypotheses, skip_first, in_vocabulary, align)
-    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
-
-
-def compare_files(
-    references: str | Path,
-    hypotheses: str | Path,
-    skip_first: bool = False,
-    in_vocabulary: Callable[[str], bool] | None = None,
-    align: bool = False,
-) -> Iterator[cmp.LineCounts]:
-    """Yield the counts of `compare.compare`, or of `alignment.compare_aligned`, for the lines of two files."""
-    names = (str(references), str(hypotheses))
-    lines = (read_lines(Path(references)), read_lines(Path(hypotheses)))
-    return (compare_aligned if align else cmp.compare)(*lines, skip_first, in_vocabulary, names)
+    settings = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    files = lines_of(references, hypotheses)
+    return total(cmp.compare(**files, skip_first=skip_first, in_vocabulary=in_vocabulary, aligns=align), settings)
 
 
 def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
@@ -305,6 +282,10 @@ def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
     return scores
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file, plain or compressed, without their line ends."""
-    return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path], errors="refuse"))
+def lines_of(references: str | Path, hypotheses: str | Path) -> dict[str, Any]:
+    """Return the lines of two files, plain or compressed, without their line ends, as `compare` takes them."""
+    ref, hyp = (
+        chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([Path(path)], errors="refuse"))
+        for path in (references, hypotheses)
+    )
+    return {"references": ref, "hypotheses": hyp, "names": (str(references), str(hypotheses))}

@@ -1,7 +1,7 @@
 """Explain a line: take the costs of its best casings apart, and find the best path through each other one.
 
 In: a pipeline, and a text. Out: an `Explanation`. Its costs are those of `nbest`, and the parts add up to them:
-arc_parts.py takes the costs of casings apart, paths.py finds the paths, lm/query.py the n-grams, and
+arcs.py takes the costs of casings apart, and finds the paths, lm/query.py the n-grams, and
 context/contributions.py the reasons of the context model.
 """
 
@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import KEEPS_FIRST, LabelPath, Words
@@ -21,12 +21,11 @@ from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.explain import explanation as ex
-from capfst.explain.arc_parts import CONTEXT, GAP, LM, arc_parts, casing_costs
-from capfst.explain.paths import Arc, Paths
+from capfst.explain.arcs import CONTEXT, GAP, LM, Arc, Paths, arc_parts, casing_costs
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
-from capfst.search.confidence import variants
+from capfst.search.confidence import spellings
 from capfst.text.given import Text
 from capfst.text.sentences import openings
 from capfst.text.utf8 import decoded
@@ -35,123 +34,97 @@ _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has no
 _DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
 
 
-class Lines(NamedTuple):
-    """A text of which one line is explained."""
-
-    text: Text
-    words: Words
-    block: Block  # the same with its source
-    number: int  # of the line, from 0
-
-
-def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
-    """Return the line with this number, from 1; with the option `document`, with the lines of its document."""
+def line_of_text(pipeline: Pipeline, block: Block, number: int) -> tuple[Text, Words, Block, int]:
+    """Return the line with this number, from 1, as a text, its words, the same with its source, and the number of the
+    line in it, from 0; with the option `document`, with the lines of its document."""
     pipeline.options.check_call("explain")
     if not pipeline.options.document:
         if number != 1:
             raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
-        return Lines(*pipeline.line(block), block, 0)
+        return *pipeline.line(block), block, 0
     pipeline.options.check_call("single_line")
     left = number
     for lines in documents(lines_of(block.target) if block.target else [b""]):
         if 1 <= left <= len(lines):
             block = block._replace(target=b"".join(lines))
             text = pipeline.text(np.frombuffer(block.target, np.uint8), block)
-            return Lines(text, pipeline.words(text.buf), block, left - 1)
+            return text, pipeline.words(text.buf), block, left - 1
         left -= len(lines)
     raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
-
-
-class _Casing(NamedTuple):
-    """A casing of one word on a path: an arc of the lattice, and the casing's column of `Costs`."""
-
-    arc: Arc
-    column: int
 
 
 class _Explainer:
     """The lattice of a line, and the parts of its costs."""
 
-    def __init__(self, pipeline: Pipeline, lines: Lines) -> None:
-        self.pipeline, self.lm, self.lines = pipeline, pipeline.loaded.lm, lines
-        self.line, self.parts, self.in_context = arc_parts(
-            pipeline, lines.text.buf, lines.words, lines.block, lines.number
-        )
-        given = lines.text.given.tobytes().split(b"\n")[lines.number]
-        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)._replace(buf=self.line.buf)
+    def __init__(self, pipeline: Pipeline, text: Text, words: Words, block: Block, number: int) -> None:
+        self.pipeline, self.lm, self.whole = pipeline, pipeline.loaded.lm, (text.buf, words)
+        self.line, self.parts, self.in_context = arc_parts(pipeline, text.buf, words, block, number)
+        given = text.given.tobytes().split(b"\n")[number]
+        self.text = pipeline.text(np.frombuffer(given, np.uint8), block)._replace(buf=self.line.buf)
         words, costs = self.line.words, self.line.costs
         self.costs = casing_costs(words, costs)
         # Of the most frequent form, or OOV, the casing that is written, if it costs least.
         of_first, every = self.costs[:, : N_SHAPES + 1], np.arange(len(words.starts))
         least = of_first.argmin(1)
         own = least if costs.shapes is None else np.where(costs.shapes == AS_FORM, N_SHAPES, costs.shapes)
-        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least).tolist()
-        passes = None
+        self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least)
+        passes: npt.ArrayLike = ()
         keeps = costs.keeps_capital
         if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words.tokens, pipeline.loaded.pretokenized, language, costs.languages)
-        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown)
+        self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown, self.columns)
         self.spell = partial(pipeline.spelled, self.text, words, costs)
-        self.texts = {
-            (form, shape, is_first): list(map(decoded, texts))
-            for form, shape, is_first, texts in variants(words, costs, self.spell)
-        }
+        self.texts = {key: list(map(decoded, texts)) for key, texts in spellings(words, costs, self.spell).items()}
 
     def given(self, word: int) -> str:
         """Return a word as it was given."""
         start, end = self.text.offsets(np.array([self.line.words.starts[word], self.line.words.ends[word]]))
         return decoded(self.text.given[start:end].tobytes())
 
-    def casings(self, path: list[Arc]) -> list[_Casing]:
-        """Return the casings on a part of a path, given its arcs."""
-        return [_Casing(arc, N_SHAPES + arc.form if arc.form else self.columns[arc.word]) for arc in path]
-
-    def casings_of(self, word: int) -> Iterator[tuple[str, float, _Casing]]:
-        """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
+    def arcs_of(self, word: int) -> Iterator[tuple[str, Arc]]:
+        """Yield the casings of a word, as it is written."""
         row, has_shapes = self.costs[word].tolist(), self.line.costs.options is not None
         for arc in self.paths.arcs_of(word):
-            cost = arc.through
-            for column in (N_SHAPES + arc.form,) if arc.form else range(N_SHAPES + 1):
-                more = 0.0 if arc.form else row[column] - row[self.columns[word]]
-                if cost + more < np.inf:
+            for column in (arc.column,) if arc.form else range(N_SHAPES + 1):
+                cost = arc.through + (row[column] - row[arc.column])
+                if cost < np.inf:
                     text = self.texts[arc.form, None if arc.form or not has_shapes else column, arc.is_first][word]
-                    yield text, cost + more, _Casing(arc, column)
+                    yield text, arc._replace(column=column, through=cost)
 
-    def parts_of(self, casings: list[_Casing], with_end: bool = True) -> ex.Parts:
+    def parts_of(self, arcs: list[Arc], with_end: bool = True) -> ex.Parts:
         """Return the parts of the cost of a path, or of a part of it: the LM's, with that of the line's end; that of
         gaps where sentences may begin, if there are any; and those of the casings."""
-        is_end = with_end and (not casings or casings[-1].arc.word + 1 == len(self.columns))
-        lm = math.fsum(arc.lm for arc, _ in casings) + (self.end(casings) if is_end else 0.0)
-        parts = {LM: lm}
+        is_end = with_end and (not arcs or arcs[-1].word + 1 == len(self.columns))
+        parts = {LM: math.fsum(arc.lm for arc in arcs) + (self.end(arcs) if is_end else 0.0)}
         if (self.line.words.begin_odds != 0).any():
-            parts[GAP] = math.fsum(arc.gap for arc, _ in casings)
+            parts[GAP] = math.fsum(arc.gap for arc in arcs)
         for part, costs in self.parts.items():
-            parts[part] = math.fsum(costs[arc.word, column] for arc, column in casings)
+            parts[part] = math.fsum(costs[arc.word, arc.column] for arc in arcs)
         return parts
 
-    def word_parts(self, casing: _Casing) -> ex.Parts:
+    def parts_of_word(self, arc: Arc) -> ex.Parts:
         """Return the parts of the cost of a casing of a word."""
-        own = {part: float(costs[casing.arc.word, casing.column]) for part, costs in self.parts.items()}
-        return self.parts_of([casing], with_end=False) | own
+        own = {part: float(costs[arc.word, arc.column]) for part, costs in self.parts.items()}
+        return self.parts_of([arc], with_end=False) | own
 
-    def end(self, casings: list[_Casing]) -> float:
+    def end(self, arcs: list[Arc]) -> float:
         """Return the cost of the end of the line after a path."""
-        return self.paths.ends[casings[-1].arc.target if casings else 0]
+        return self.paths.ends[arcs[-1].target if arcs else 0]
 
-    def line_with(self, path: LabelPath, casings: list[_Casing]) -> str:
+    def line_with(self, path: LabelPath, arcs: list[Arc]) -> str:
         """Return the line as it is written with these casings, and as on the path elsewhere."""
         labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
         of_columns = np.array([*range(N_SHAPES), *[AS_FORM] * (self.costs.shape[1] - N_SHAPES)], np.uint8)
         if shapes is not None:
             shapes = of_columns[self.columns]
-        for arc, column in casings:
+        for arc in arcs:
             if self.line.words.n_forms[arc.word]:
                 labels[arc.word] = arc.label
             if arc.word + 1 < len(begins):
                 begins[arc.word + 1] = arc.ends
             if shapes is not None:
-                shapes[arc.word] = of_columns[column]
+                shapes[arc.word] = of_columns[arc.column]
         costs = self.line.costs._replace(shapes=shapes)
         return decoded(self.pipeline.casing(self.text, self.line.words, LabelPath(labels, begins), costs).data)
 
@@ -168,25 +141,24 @@ class _Explainer:
             words = ["<s>", *map(model.symbols.__getitem__, token), *words]
         return words[len(words) - n :]
 
-    def ngram(self, casings: list[_Casing]) -> ex.NGram:
+    def ngram(self, arcs: list[Arc]) -> ex.NGram:
         """Return the n-gram by which the LM reads the last word of a path."""
-        arc = casings[-1].arc
+        arc = arcs[-1]
         state = self.paths.states[arc.source]
         backoffs = self.lm.backoffs(state, arc.label)
-        before = (casing.arc for casing in reversed(casings[:-1]))
-        words = self.history(before, self.lm.context(state) - backoffs)
+        words = self.history(arcs[-2::-1], self.lm.context(state) - backoffs)
         cost = self.lm.arc(state, arc.label)[0]
         return ex.NGram((*words, self.lm.model.symbols[arc.label]), backoffs, cost)
 
-    def reasons(self, casing: _Casing, other: _Casing, found: Reasons) -> tuple[ex.Reason, ...]:
+    def reasons(self, casing: Arc, other: Arc, found: Reasons) -> tuple[ex.Reason, ...]:
         """Return why the context model holds more, or less, against a casing of a word than against another."""
         context = self.pipeline.context
         sums: dict[str, float] = {}
-        for (arc, column), sign in ((casing, 1), (other, -1)):
+        for arc, sign in ((casing, 1), (other, -1)):
             assert context is not None
-            is_unseen = column < N_SHAPES
-            shape = column if is_unseen else int(context.shapes[arc.label])
-            if not self.in_context[arc.word, column] or shape == Shape.CASELESS:
+            is_unseen = arc.column < N_SHAPES
+            shape = arc.column if is_unseen else int(context.shapes[arc.label])
+            if not self.in_context[arc.word, arc.column] or shape == Shape.CASELESS:
                 return ()
             costs = {name: -SCALE * float(row[shape]) for name, row in found.items()}
             costs[_LOWER] = SCALE * LOWER_PENALTY if shape == Shape.LOWER else 0.0
@@ -198,32 +170,31 @@ class _Explainer:
         return tuple(ex.Reason(name, cost) for name, cost in ordered if cost)
 
     def forms(
-        self, best: list[_Casing], path: LabelPath, texts: list[str], found: list[Reasons]
+        self, best: list[Arc], path: LabelPath, texts: list[str], found: list[Reasons]
     ) -> Iterator[tuple[ex.ExplainedForm, ...]]:
         """Yield the casings of each word that competed, given the best path and its words, and the reasons of the
         context model."""
-        nodes = {0, *(casing.arc.target for casing in best)}
+        nodes = {0, *(arc.target for arc in best)}
         for word, text in enumerate(texts):
             cheapest = {text: (0.0, best[word])}
-            least = best[word].arc.through
-            for written, cost, casing in self.casings_of(word):
-                if written != text and (written not in cheapest or cost - least < cheapest[written][0]):
-                    cheapest[written] = max(0.0, cost - least), casing
+            for written, arc in self.arcs_of(word):
+                margin = arc.through - best[word].through
+                if written != text and (written not in cheapest or margin < cheapest[written][0]):
+                    cheapest[written] = max(0.0, margin), arc
             ordered = sorted(cheapest.items(), key=lambda item: (item[1][0], item[0] != text))
-            others = [casing for _, (_, casing) in ordered]
+            others = [arc for _, (_, arc) in ordered]
             forms = []
-            for written, (margin, casing) in ordered:
-                arcs = self.paths.detour(casing.arc, nodes)
-                begin, detour = arcs[0].word, self.casings(arcs)
-                detour[word - begin] = casing
+            for written, (margin, arc) in ordered:
+                detour = self.paths.detour(arc, nodes)
+                begin = detour[0].word
                 of_best, parts = self.parts_of(best[begin : begin + len(detour)]), self.parts_of(detour)
                 other = others[0] if written != text else others[min(1, len(others) - 1)]
                 forms.append(
                     ex.ExplainedForm(
-                        written, margin, self.word_parts(casing),
+                        written, margin, self.parts_of_word(arc),
                         {part: parts[part] - of_best[part] for part in parts},
                         self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
-                        self.reasons(casing, other, found[word]) if found else (),
+                        self.reasons(arc, other, found[word]) if found else (),
                         self.line_with(path, detour),
                     )
                 )  # fmt: skip
@@ -231,26 +202,25 @@ class _Explainer:
 
     def found_reasons(self) -> list[Reasons]:
         """Return the reasons of the context model for the shapes of each word; none without one."""
-        pipeline, (text, words, *_) = self.pipeline, self.lines
+        pipeline, (buf, words) = self.pipeline, self.whole
         if CONTEXT not in self.parts:
             return []
         assert pipeline.context is not None
         chosen = range(self.line.begin, self.line.begin + len(self.costs))
         transducer = pipeline.loaded.transducer
-        return contributions(pipeline.context, text.buf, words, transducer, pipeline.language, chosen)
+        return contributions(pipeline.context, buf, words, transducer, pipeline.language, chosen)
 
-    def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
+    def drawn(self, best: list[Arc]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""
         arcs, numbers = list[ex.LatticeArc](), dict[int, int]()
-        least = best[0].arc.through if best else 0.0
         for word, of_best in enumerate(best):
-            for text, cost, casing in self.casings_of(word):
-                margin, arc = max(0.0, cost - least), casing.arc
-                if margin <= _DRAWN or casing == of_best:
+            for text, arc in self.arcs_of(word):
+                margin = max(0.0, arc.through - best[0].through)
+                if margin <= _DRAWN or arc == of_best:
                     source, target = (numbers.setdefault(node, len(numbers)) for node in (arc.source, arc.target))
-                    cost = sum(self.word_parts(casing).values())
+                    cost = sum(self.parts_of_word(arc).values())
                     arcs.append(
-                        ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, casing == of_best)
+                        ex.LatticeArc(source, target, self.given(word), text, arc.ends, cost, margin, arc == of_best)
                     )
         return tuple(map(self._name, numbers)), tuple(arcs)
 
@@ -266,22 +236,22 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex
         OptionError: `n` is less than 1 or too large, the text has no such line, or the option `wrapped` is set.
         CorpusError: a text of several lines without the option `document`, or a line that cannot be explained.
     """
-    lines = lines_of_text(pipeline, block, number)
-    explainer = _Explainer(pipeline, lines)
+    text, words, block, index = line_of_text(pipeline, block, number)
+    explainer = _Explainer(pipeline, text, words, block, index)
     line, words = explainer.line, explainer.line.words
     start = pipeline.start_cost
     casings = []
     for casing, (cost, path) in pipeline.nbest_paths(explainer.text, words, line.costs, n).items():
         if cost == math.inf:
             raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
-        arcs = explainer.casings(explainer.paths.path_of(path))
+        arcs = explainer.paths.path_of(path)
         parts = explainer.parts_of(arcs)
         parts[LM] += start
         casings.append((ex.ExplainedCasing(cost, decoded(casing), parts), arcs, path))
     explained, best, path = casings[0]
     data, spelled, tokens = explainer.spell(path, line.costs.shapes)
     texts = list(map(decoded, spelled))
-    recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
+    recased = bytes(pipeline.recase(text.given, block)[1]).split(b"\n")[index]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
         begin = end + len(decoded(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))

@@ -29,7 +29,6 @@ from capfst.lm.query import LanguageModel, Starts
 from capfst.options import Path
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
-from capfst.search.protocol import Engine
 from capfst.text.abbreviations import listed, of_languages
 from capfst.text.given import read
 from capfst.text.unicode import INFO
@@ -66,7 +65,7 @@ class LoadedModel:
         known = of_languages(languages, own, self.model.symbols.language.lowering)
         return Boundaries(known, self.transducer, self.context if uses_context and not self.pretokenized else None)
 
-    def _engine(self, name: str) -> Engine:
+    def _engine(self, name: str) -> fast.Engine:
         """Return an engine of the search, which begins lines and sentences in the start state."""
         starts = Starts(self.model.start, self.model.start)
         if name == "fast":

@@ -10,7 +10,7 @@ The words of a casing are found by tokenizing it: the tokens of all casings of a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
@@ -34,16 +34,6 @@ class Change(NamedTuple):
     log_odds: float
 
 
-class Variant(NamedTuple):
-    """How all words of a line are written with the same choice: the k-th form of each word, k being `form`."""
-
-    form: int
-    shape: int | None
-    """Of the 0th form: the column of `CasingCosts.options`; None if there are no options."""
-    is_first: bool  # whether the words are the first of their sentences
-    words: list[bytes]
-
-
 class Spelled(NamedTuple):
     """A casing of a line: its text, and its words, as text and as tokens."""
 
@@ -56,9 +46,11 @@ Spell = Callable[[LabelPath, Shapes | None], Spelled]
 """Returns any path of a line as it is written, with unseen casings in the given shapes."""
 
 
-def variants(words: Words, casing_costs: CasingCosts, spell: Spell) -> Iterator[Variant]:
-    """Yield all ways to write the words of a line. A word without a k-th form is written in its 0th."""
-    n = len(words.starts)
+def spellings(words: Words, casing_costs: CasingCosts, spell: Spell) -> dict[tuple[int, int | None, bool], list[bytes]]:
+    """Return all ways to write the words of a line with the same choice: the k-th form of each word, or the 0th if it
+    has none; the shape of the 0th, a column of `CasingCosts.options`, or None without options; and whether the words
+    are the first of their sentences."""
+    n, found = len(words.starts), {}
     for is_first, k in product((False, True), range(int(words.n_forms.max(initial=1)))):
         labels = np.where(words.n_forms > k, words.first_labels + np.uint32(k), words.first_labels)
         path = LabelPath(labels, np.full(n, is_first))
@@ -67,7 +59,8 @@ def variants(words: Words, casing_costs: CasingCosts, spell: Spell) -> Iterator[
             shapes = casing_costs.shapes if k == 0 else None
             if shape is not None:
                 shapes = np.full(n, AS_FORM if shape == N_SHAPES else shape, np.uint8)
-            yield Variant(k, shape, is_first, spell(path, shapes).words)
+            found[k, shape, is_first] = spell(path, shapes).words
+    return found
 
 
 def changes(
@@ -80,26 +73,21 @@ def changes(
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
-    path: the best path. marginals: float64[2, forms], the costs of the best path through each form, or OOV word, where
-    the word is not the first of its sentence, and where it is.
+    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals).
     """
     data, best, tokens = spell(path, casing_costs.shapes)
     starts = tokens.starts.tolist()
-    n_arcs = np.maximum(words.n_forms, 1)
-    first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
     first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
-    spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of all words, and their costs
-    for variant in variants(words, casing_costs, spell):
-        has_arc = n_arcs > variant.form
-        costs = np.full(len(n_arcs), np.inf)
-        costs[has_arc] = marginals[int(variant.is_first), first_arcs[has_arc] + variant.form]
-        if variant.shape is not None and casing_costs.arc_costs is not None and casing_costs.options is not None:
+    spelled: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # all words, and their costs
+    for (form, shape, is_first), texts in spellings(words, casing_costs, spell).items():
+        costs = marginals[int(is_first), :, form].copy()
+        if shape is not None and casing_costs.arc_costs is not None and casing_costs.options is not None:
             # The arc cost of the form is the least of its options; an OOV word has no arc cost.
             has_form = words.n_forms > 0
             of_form = casing_costs.arc_costs[first_costs[has_form]]
             costs[has_form] -= np.where(of_form < np.inf, of_form, 0)  # without an arc, the path costs +inf
-            costs += casing_costs.options[:, variant.shape].astype(np.float64)
-        spellings.append((variant.words, costs))
+            costs += casing_costs.options[:, shape].astype(np.float64)
+        spelled.append((texts, costs))
     changed, written, n_characters = [], 0, 0
     for i, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         word = best[i]
@@ -107,8 +95,8 @@ def changes(
             continue
         n_characters += len(decoded(data[written : starts[i]]))
         written = starts[i]
-        least = min((costs[i] for texts, costs in spellings if texts[i] == word), default=math.inf)
-        other = min((costs[i] for texts, costs in spellings if texts[i] != word), default=math.inf)
+        least = min((costs[i] for texts, costs in spelled if texts[i] == word), default=math.inf)
+        other = min((costs[i] for texts, costs in spelled if texts[i] != word), default=math.inf)
         if least == math.inf and words.n_forms[i]:
             log_odds = 0.0  # no casing of the line has a finite cost
         else:

@@ -19,8 +19,8 @@ from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import OUT_OF_CAPACITY, new_lattice
 from capfst.search.lookup import lookup_tables
-from capfst.search.paths import best_arcs, best_paths, line_paths, most_frequent
-from capfst.search.token_lattice import TokenLattice
+from capfst.search.paths import all_paths, cheapest, most_frequent, places
+from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 
 CHUNK = 96
@@ -30,26 +30,30 @@ LARGEST = 1 << 26
 
 
 class Engine:
-    """Find the best paths of texts (protocol.py)."""
+    """Find the best paths of texts: bestpath(S ∘ T ∘ LM). Threads may share an engine.
+
+    Costs are −ln P. arc_costs: float32, of each surface form of each word, added to the costs of the LM. starts: the LM
+    states in which lines and sentences begin.
+    """
+
+    chunk = CHUNK
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.lm = lm
         self.starts = starts
         self.tables = lookup_tables(lm.model)
 
-    def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
+    def best(self, words: Words, arc_costs: ArcCosts | None = None) -> LabelPath:
+        """Return the best path of each line; the labels of line ends are 0."""
         # Without costs, hardly any run of words is without a choice.
-        return self._search(words, arc_costs, chunk, -1 if arc_costs is None else self.tables.context)[0]
+        return self.search(words, arc_costs, skips=arc_costs is not None)[0]
 
     def search(
-        self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
+        self, words: Words, arc_costs: ArcCosts | None = None, skips: bool = False
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        return self._search(words, arc_costs, chunk, -1)
-
-    def _search(
-        self, words: Words, arc_costs: ArcCosts | None, chunk: int, context: int
-    ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """Search, with a larger lattice after each failure. context: as in `viterbi.search`."""
+        """Return the best path of each line, and its cost, float64[line ends + 1]. skips: leave out words without a
+        choice, so that the costs are meaningless."""
+        context, chunk = self.tables.context if skips else -1, self.chunk
         costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
         longest, capacity = chunk, 16 * chunk + 256
         while True:
@@ -76,10 +80,24 @@ class Engine:
                 )
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
+        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first; if no casing has a
+        finite cost, the most frequent forms, at the cost +inf."""
         n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
-        paths = line_paths(words, arc_costs, self.lm, self.starts)
-        return best_paths(paths, words, min(n, n_paths)) or [most_frequent(words)]
+        paths = all_paths(line_lattice(words, arc_costs, self.lm.unknown), self.lm, self.starts)
+        costs, edges = cheapest(paths, min(n, n_paths), len(words.n_forms) + 1)
+        forms = places(words, paths.edges.arc[edges[:, :-1]])[1]
+        labels = np.where(words.n_forms, words.first_labels + forms, 0).astype(np.uint32)
+        begins = np.zeros(labels.shape, np.bool_)
+        begins[:, 1:] = paths.edges.ends[edges[:, :-2]]
+        return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [most_frequent(words)]
 
     def best_arcs(self, lattice: TokenLattice) -> tuple[float, list[int]]:
-        return best_arcs(lattice, self.lm, self.starts)
+        """Return the cost of the best path through a word lattice, and the arcs of the word lattice on it; +inf if
+        there is none."""
+        paths = all_paths(lattice, self.lm, self.starts)
+        for cost, edges in zip(*cheapest(paths, 1, len(lattice.final)), strict=True):
+            arcs = paths.edges.arc[edges[edges >= 0][:-1]]  # without END
+            of_path = lattice.tokens["word"][np.searchsorted(lattice.tokens["arc"], arcs, "right") - 1]
+            return float(cost), of_path[of_path >= 0].tolist()
+        return np.inf, []

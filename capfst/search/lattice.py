@@ -75,7 +75,6 @@ NODE = np.dtype(
 """A node, as large as a cache line. The first node of a position is the root. If paths begin at the position, the node
 of that context follows the root in the order of `next`; in memory, the one-form states follow the root."""
 NodeArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(NODE)]
-Node: TypeAlias = Annotated[Any, Record(NODE)]
 
 
 class Lattice(NamedTuple):

@@ -14,7 +14,7 @@ misprediction takes as long as twenty instructions.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import count_ones, fence, inlined, kernel, outlined, prefetch
-from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64, u32
+from capfst.kernels.types import Array, I32Array, U32Array, U32Strided, i64, u32
 from capfst.system.binary_search import lower_bound
 
 _SHORT, _LONG = 1, 2
@@ -45,7 +45,6 @@ FORM = np.dtype(
 )
 """A surface form. The records of a word's forms are adjacent, unlike their states."""
 FormArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(FORM)]
-Form: TypeAlias = Annotated[Any, Record(FORM)]
 CONTEXT = np.dtype(
     [
         ("pos", "u4"),  # the first of its state's arcs, the backoff
@@ -55,7 +54,6 @@ CONTEXT = np.dtype(
 )
 """A context of several words: the facts of its state and its first arc, in fewer cache lines."""
 ContextArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(CONTEXT)]
-ContextRecord: TypeAlias = Annotated[Any, Record(CONTEXT)]
 
 
 class ArcBuckets(NamedTuple):

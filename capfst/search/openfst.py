@@ -29,6 +29,7 @@ from pywrapfst import Arc
 
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.lm.query import LanguageModel, Starts
+from capfst.search import fast
 from capfst.search.paths import most_frequent
 from capfst.search.token_lattice import TokenLattice, line_lattice
 from capfst.text.tokenizer import NEWLINE
@@ -169,17 +170,16 @@ def best_paths(lm: LanguageModel, starts: Starts, lattice: TokenLattice, n: int 
     return _exact(few, lattice, reached, n)
 
 
-class Engine:
-    """Find the best paths of texts (protocol.py)."""
+class Engine(fast.Engine):
+    """The same as `fast.Engine`, by OpenFst."""
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.lm = lm
         self.starts = starts
 
-    def best(self, words: Words, arc_costs: ArcCosts | None = None) -> LabelPath:
-        return self.search(words, arc_costs)[0]
-
-    def search(self, words: Words, arc_costs: ArcCosts | None = None) -> tuple[LabelPath, npt.NDArray[np.float64]]:
+    def search(
+        self, words: Words, arc_costs: ArcCosts | None = None, skips: bool = False
+    ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
         n = len(words.token_types)
         best, costs = LabelPath(np.zeros(n, np.uint32), np.zeros(n, np.bool_)), []
         arcs = np.append(0, np.cumsum(words.n_forms, dtype=np.int64))

@@ -16,15 +16,13 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
+from capfst.casing.types import Casing, LabelPath, Words
 from capfst.exceptions import CorpusError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import Array, BoolArray, BoolMatrix, F64Array, F64Matrix, I32Array, I32Matrix, I64Array
-
-from capfst.kernels.types import U32Matrix, f64, i64, u64  # isort: skip
+from capfst.kernels.types import Array, BoolArray, F64Array, F64Matrix, I32Array, I32Matrix, I64Array, f64, i64, u64
 from capfst.lm.query import LanguageModel, Starts, final_cost, step
-from capfst.search.token_lattice import TokenLattice, line_lattice
+from capfst.search.token_lattice import TokenLattice
 from capfst.system.hashing import hash_pair
 
 END = -1
@@ -56,12 +54,6 @@ class Edges(NamedTuple):
     ends: BoolArray  # whether a sentence ends after the word, inside the line
     lm: F64Array  # cost by the LM, −ln, including `</s>` if a sentence ends
     gap: F64Array  # cost by S: of the gap after the word, where a sentence may end
-
-    @classmethod
-    def empty(cls, n: int) -> Edges:
-        """Allocate n edges."""
-        ints, costs = np.empty((3, n), np.int32), np.empty((2, n))
-        return cls._make([*ints, np.empty(n, np.bool_), *costs])
 
 
 class _Nodes(NamedTuple):
@@ -163,7 +155,8 @@ def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPa
             raise CorpusError(
                 "a line or a lattice has too many paths to search them all. Split the line, prune the lattice."
             )
-        edges, slots = Edges.empty(capacity), np.full(2 << capacity.bit_length(), -1, np.int32)
+        ints, ends, costs = np.empty((3, capacity), np.int32), np.empty(capacity, np.bool_), np.empty((2, capacity))
+        edges, slots = Edges._make([*ints, ends, *costs]), np.full(2 << capacity.bit_length(), -1, np.int32)
         found = _Nodes(np.empty(capacity, _NODE), slots, np.full((len(lattice.final), 2), -1, np.int32))
         n, n_edges = _compose(lattice, lm.model.states, lm.model.arcs, starts, found, edges)
         capacity *= 4
@@ -173,17 +166,6 @@ def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPa
     costs += np.append(lattice.arc_costs, 0)[edges.arc]  # END has no cost
     nodes, begins = nodes[np.argsort(nodes["rank"])], np.searchsorted(edges.source, np.arange(n + 2))
     return AllPaths(edges, costs, begins, nodes["lm"].copy(), nodes["is_first"] != 0)
-
-
-def line_paths(
-    words: Words,
-    arc_costs: ArcCosts | None,
-    lm: LanguageModel,
-    starts: Starts,
-    stays_first: npt.NDArray[np.bool_] | None = None,
-) -> AllPaths:
-    """Return all paths through a line. arc_costs, stays_first: as for `line_lattice`."""
-    return all_paths(line_lattice(words, arc_costs, lm.unknown, stays_first), lm, starts)
 
 
 class Completions(NamedTuple):
@@ -247,22 +229,21 @@ def cheapest_paths(line: AllPaths) -> Paths:
     return Paths(through, before, to_go.edges[:, 0])
 
 
+def places(words: Words, arcs: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the word of each arc of a line, and which of the word's forms it is; an OOV word has one."""
+    n_arcs = np.maximum(words.n_forms, 1).astype(np.int64)
+    of_arcs = np.repeat(np.arange(len(n_arcs)), n_arcs)[arcs]
+    return of_arcs, arcs - (np.cumsum(n_arcs) - n_arcs)[of_arcs]
+
+
 def max_marginals(line: AllPaths, words: Words) -> npt.NDArray[np.float64]:
-    """Return float64[2, forms]: the cost of the cheapest path through each form of each word, in the order of the
-    words, where the word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An
+    """Return float64[2, words, forms]: the cost of the cheapest path through each form of each word, where the word is
+    not the first of a sentence, and where it is; +inf if no such path has a finite cost, or there is no such form. An
     OOV word has one form."""
-    least, arcs = np.full((2, int(np.maximum(words.n_forms, 1).sum())), np.inf), line.edges.arc != END
-    is_first = line.is_first[line.edges.source[arcs]].astype(np.int64)
-    np.minimum.at(least, (is_first, line.edges.arc[arcs]), cheapest_paths(line).through[arcs])
+    least, is_arc = np.full((2, len(words.n_forms), words.n_forms.max(initial=1)), np.inf), line.edges.arc != END
+    is_first = line.is_first[line.edges.source[is_arc]].astype(np.int64)
+    np.minimum.at(least, (is_first, *places(words, line.edges.arc[is_arc])), cheapest_paths(line).through[is_arc])
     return least
-
-
-def best_paths(line: AllPaths, words: Words, n: int) -> list[Casing]:
-    """Return the m ≤ n cheapest paths of finite cost through a line, with their costs; the label of OOV words is 0."""
-    found, size = completions(line, n), len(words.n_forms)
-    labels, begins = np.zeros((n, size), np.uint32), np.zeros((n, size), np.bool_)
-    m = _trace(line.edges, found, words, labels, begins)
-    return list(zip(found.costs[0, :m].tolist(), map(LabelPath, labels, begins), strict=False))
 
 
 def most_frequent(words: Words) -> Casing:
@@ -271,31 +252,22 @@ def most_frequent(words: Words) -> Casing:
     return np.inf, LabelPath(labels, words.may_begin & (words.begin_odds == np.inf))
 
 
-def best_arcs(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> tuple[float, list[int]]:
-    """Return the cost of the best path through a word lattice, and its arcs on it; +inf if there is none."""
-    paths = all_paths(lattice, lm, starts)
-    found, node, arcs = completions(paths, 1), 0, list[int]()
-    while node < len(paths.states) and found.costs[0, 0] < np.inf:
-        edge = found.edges[node, 0]
-        arcs.append(paths.edges.arc[edge])
-        node = paths.edges.target[edge]
-    of_path = lattice.tokens["word"][np.searchsorted(lattice.tokens["arc"], arcs[:-1], "right") - 1]
-    return float(found.costs[0, 0]), of_path[of_path >= 0].tolist()
+def cheapest(line: AllPaths, n: int, length: int) -> tuple[F64Array, I32Matrix]:
+    """Return the costs of the m ≤ n cheapest paths of finite cost, and their edges, int32[m, length]; −1 after the last
+    edge. length: of the longest path, in edges."""
+    found = completions(line, n)
+    edges = np.full((np.count_nonzero(found.costs[0] < np.inf), length), -1, np.int32)
+    _trace(line.edges.target, found, edges)
+    return found.costs[0, : len(edges)], edges
 
 
 @kernel
-def _trace(edges: Edges, found: Completions, words: Words, labels: U32Matrix, begins: BoolMatrix) -> i64:
-    """Fill labels and begins, [n, words], of the paths of finite cost; return their number."""
-    for path in range(labels.shape[0]):
-        node, rank, first_arc = 0, i64(path), 0
-        if found.costs[node, rank] == np.inf:
-            return path
-        for word in range(words.n_forms.size):
+def _trace(targets: I32Array, found: Completions, edges: I32Matrix) -> None:
+    """Fill in the edges of paths."""
+    last = found.costs.shape[0] - 1
+    for path in range(edges.shape[0]):
+        node, rank, k = i64(0), i64(path), 0
+        while node < last:
             edge = found.edges[node, rank]
-            if words.n_forms[word] > 0:
-                labels[path, word] = words.first_labels[word] + edges.arc[edge] - first_arc
-            if edges.ends[edge]:
-                begins[path, word + 1] = True
-            node, rank = i64(edges.target[edge]), i64(found.ranks[node, rank])
-            first_arc += max(i64(words.n_forms[word]), 1)
-    return labels.shape[0]
+            edges[path, k] = edge
+            node, rank, k = i64(targets[edge]), i64(found.ranks[node, rank]), k + 1

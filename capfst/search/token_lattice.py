@@ -52,27 +52,21 @@ class TokenLattice(NamedTuple):
 
 
 def _lattice(
-    tokens: npt.NDArray,
-    final: npt.NDArray[np.float64],
-    start: int,
-    weight: float,
-    arc_costs: npt.NDArray[np.float64] | None = None,
-    stays_first: npt.NDArray[np.bool_] | None = None,
+    tokens: npt.NDArray, final: npt.NDArray[np.float64], start: int, weight: float, stays_first: npt.ArrayLike = ()
 ) -> TokenLattice:
+    """Return a lattice whose forms cost nothing."""
     tokens["arc"] = np.cumsum(tokens["n_forms"]) - tokens["n_forms"]
-    first = np.searchsorted(tokens["source"], np.arange(len(final) + 1))
-    costs = np.zeros(int(tokens["n_forms"].sum())) if arc_costs is None else arc_costs
-    stays = np.empty(0, np.bool_) if stays_first is None else stays_first
-    return TokenLattice(tokens, first, start, final, weight, costs, stays)
+    first, costs = np.searchsorted(tokens["source"], np.arange(len(final) + 1)), np.zeros(int(tokens["n_forms"].sum()))
+    return TokenLattice(tokens, first, start, final, weight, costs, np.array(stays_first, np.bool_))
 
 
 def line_lattice(
-    words: Words, arc_costs: ArcCosts | None, unknown: int, stays_first: npt.NDArray[np.bool_] | None = None
+    words: Words, arc_costs: ArcCosts | None, unknown: int, stays_first: npt.ArrayLike = ()
 ) -> TokenLattice:
     """Return the words of a line, one after the other.
 
     arc_costs: as for the search. unknown: the label of `<unk>`. stays_first: bool[words], whether the next word is the
-    first of a sentence if this one is; None: that does not matter.
+    first of a sentence if this one is; empty: that does not matter.
     """
     n = len(words.n_forms)
     tokens, final = np.empty(n, TOKEN), np.full(n + 1, np.inf)
@@ -84,11 +78,10 @@ def line_lattice(
     may_end, odds = np.append(words.may_begin, False)[1:], np.append(words.begin_odds, 0)[1:]
     tokens["cost"] = np.where(may_end, np.maximum(odds, 0), 0)
     tokens["end_cost"] = np.where(may_end, np.maximum(-odds, 0), np.inf)
-    costs = None
+    lattice = _lattice(tokens, final, 0, 1, stays_first)
     if arc_costs is not None:
-        costs = np.zeros(int(tokens["n_forms"].sum()))
-        costs[np.repeat(words.n_forms > 0, tokens["n_forms"])] = arc_costs
-    return _lattice(tokens, final, 0, 1, costs, stays_first)
+        lattice.arc_costs[np.repeat(words.n_forms > 0, tokens["n_forms"])] = arc_costs
+    return lattice
 
 
 def token_lattice(lattice: WordLattice, words: Words, lm: LanguageModel, rescoring: Rescoring) -> TokenLattice:

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.evidence import PART, Evidence, learn_evidence
-from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
+from capfst.bilingual.evidence import N_TEMPLATES, PART, Evidence, fill_templates, learn_evidence
 from capfst.bilingual.word_facts import AN, MAY_BEGIN, AnnotatedText
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.write import write_fst

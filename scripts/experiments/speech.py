@@ -43,8 +43,7 @@ from helpers.overlap import overlap
 import capfst
 from capfst import models
 from capfst.cli.exit_status import exit_status
-from capfst.evaluate.alignment import align, compare_aligned
-from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
+from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts, compare, words_in_common
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
 from capfst.exceptions import CapfstError
 from capfst.io.blocks import read_blocks
@@ -135,7 +134,7 @@ class Alignment:
 
     def __init__(self, call: Call, name: str) -> None:
         reference, words = call[REFERENCE], call[name]
-        self.pairs = align(plain(reference), plain(words))
+        self.pairs = words_in_common(plain(reference), plain(words))
         ends = [len(reference), len(words)]
         self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
 
@@ -145,7 +144,7 @@ class Alignment:
             [" ".join(text[start:end]) for start, end in itertools.pairwise(stops)]
             for text, stops in zip((reference, words), self._stops.T.tolist(), strict=True)
         )
-        counts: LineCounts = np.concatenate(list(compare_aligned(ref, hyp))).sum(axis=0)
+        counts: LineCounts = np.concatenate(list(compare(ref, hyp, aligns=True))).sum(axis=0)
         return counts
 
     def correct(self, reference: list[str], words: list[str]) -> list[str]:

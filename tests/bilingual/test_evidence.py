@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from capfst.bilingual.costs import WEIGHT
-from capfst.bilingual.evidence import SCALE, learn_evidence
-from capfst.bilingual.source_features import N_TEMPLATES
+from capfst.bilingual.evidence import N_TEMPLATES, SCALE, learn_evidence
 
 
 def words(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

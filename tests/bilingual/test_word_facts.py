@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capfst.bilingual.links import link
-from capfst.bilingual.word_facts import COLON, FIRST, INSIDE, OPENING, SENTENCE, annotate
+from capfst.bilingual.word_facts import COLON, FIRST, INSIDE, OPENING, SENTENCE, annotate, link
 from capfst.exceptions import CorpusError
 from capfst.io.alignments import Names, parse
 from capfst.recaser import Recaser, load

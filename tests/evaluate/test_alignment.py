@@ -11,10 +11,10 @@ from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.scoring import score
 
-from capfst.evaluate import alignment
-from capfst.evaluate.alignment import align
+from capfst.evaluate import compare
 from capfst.evaluate.bootstrap import compare_hypotheses
-from capfst.evaluate.compare import STRETCH
+from capfst.evaluate.compare import words_in_common
+from capfst.evaluate.edit_distance import STRETCH
 from capfst.evaluate.score import MEASURES, Scores, score_files
 from capfst.exceptions import CorpusError
 
@@ -67,8 +67,11 @@ def test_golden(reference, hypothesis, errors, common, accuracy, capital_errors,
 
 
 def test_pairs():
-    assert align(["the", "U.N.", "said", "no"], ["The", "you", "and", "SAID"]).tolist() == [[0, 0], [2, 3]]
-    assert align([], ["a"]).tolist() == []
+    assert words_in_common(["the", "U.N.", "said", "no"], ["The", "you", "and", "SAID"]).tolist() == [
+        [0, 0],
+        [2, 3],
+    ]
+    assert words_in_common([], ["a"]).tolist() == []
 
 
 words = st.lists(st.sampled_from("aAbBcde"), max_size=30)
@@ -80,7 +83,7 @@ def test_alignment_is_the_best_of_the_full_matrix(reference, hypothesis):
     n, deletions, insertions, substitutions = word_errors(scores)
     assert (deletions + insertions + substitutions, substitutions) == by_matrix(reference, hypothesis)
     assert deletions - insertions == len(reference) - len(hypothesis)
-    pairs = align(reference, hypothesis)
+    pairs = words_in_common(reference, hypothesis)
     assert len(pairs) == scores.groups["all"][0] == n - deletions - substitutions
     assert (np.diff(pairs, axis=0) > 0).all()
     for i, j in pairs:
@@ -186,7 +189,7 @@ def test_errors(monkeypatch):
         score(["a", "b"], ["x"], align=True)
     with pytest.raises(TypeError, match=r"^references, line 2: .* NoneType"):
         score(["a", None], ["x", "y"], align=True)
-    monkeypatch.setattr(alignment, "MOST_WORDS", 3)
+    monkeypatch.setattr(compare, "MOST_WORDS", 3)
     with pytest.raises(CorpusError, match=r"^hypotheses, line 2: 4 words, .* 3 "):
         score(["a", "a b"], ["x", "x y z w"], align=True)
     with pytest.raises(CorpusError, match="`score` with `align=True`"):

@@ -159,7 +159,6 @@ def test_sums_are_those_of_score_and_of_plain_python(lines):
     assert {kind: analysis.groups[kind] for kind in groups} == groups
     for pair, entry in analysis.wrong_words.entries.items():
         assert pair.reference != pair.hypothesis
-        assert capfst.evaluate.error_analysis.shape(pair.reference) != Shape.CASELESS
         for excerpt in entry.excerpts:
             assert excerpt.word == pair.reference
             assert any("".join(excerpt) == " ".join(line.split()) for line in references)
@@ -294,7 +293,6 @@ def test_lone_surrogates_are_characters(recaser):
     [
         ("Hi", ["hi"], "^references .* one str"),
         (["Hi"], "hi", "^hypotheses .* one str"),
-        (["Hi"], [b"hi"], "^hypotheses, line 1: .* not bytes"),
         ([None], ["hi"], "^references, line 1: .* not NoneType"),
     ],
 )

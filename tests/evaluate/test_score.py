@@ -11,6 +11,7 @@ from support.packing import gzipped
 from support.scoring import score
 
 from capfst.evaluate import compare
+from capfst.evaluate.edit_distance import STRETCH
 from capfst.evaluate.score import Scores, score_files
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import zstd
@@ -173,10 +174,16 @@ def test_batches_make_no_difference(monkeypatch):
 
 
 def test_lines_with_more_capitals_than_are_aligned_at_once():
-    reference = "NASA " * compare.STRETCH
-    hypothesis = "Nasa NASA " * (compare.STRETCH // 2)
+    reference = "NASA " * STRETCH
+    hypothesis = "Nasa NASA " * (STRETCH // 2)
     scores = score([reference, "Hi"], [hypothesis, "hi"])
-    assert counts_of(scores)[2] == (4 * compare.STRETCH + 1, 3 * compare.STRETCH // 2 + 1, 0, 0)
+    assert counts_of(scores)[2] == (4 * STRETCH + 1, 3 * STRETCH // 2 + 1, 0, 0)
+
+
+@pytest.mark.parametrize(("hypothesis", "wrong"), [("AB", 0), ("ab", 2 * STRETCH)])
+def test_a_word_with_more_capitals_than_are_aligned_at_once(hypothesis, wrong):
+    scores = score([f"One Two {'AB' * STRETCH} It"], [f"One two {hypothesis * STRETCH} it"])
+    assert counts_of(scores)[2] == (2 * STRETCH + 3, wrong + 2, 0, 0)
 
 
 def test_scores_with_different_settings_cannot_be_added():
@@ -249,17 +256,13 @@ def test_empty_files(tmp_path):
 @pytest.mark.parametrize(
     ("reference", "hypothesis", "message"),
     [
-        (
-            "a\nThe Brown fox\n",
-            "A\nthe red fox\n",
-            r"hyp, line 2: .*ref .*column 5 .*'The Brown fox' .*'the red fox'",
-        ),
-        ("a b\n", "a\n", r"hyp, line 1: .*column 3 .*'a b' .*'a'\."),
-        ("a\n", "a b\n", r"hyp, line 1: .*column 2 "),
-        ("to day\n", "today\n", r"hyp, line 1: .*column 3 "),
-        ("İi\n", "iy\n", r"hyp, line 1: .*column 2 "),
-        ("a\nKIZ ISI x\n", "A\nkız ısı y\n", r"hyp, line 2: .*column 9 "),
-        (f"{'x ' * 99}é\n", f"{'x ' * 99}e\n", r"column 199 .*'…(x ){10}é' "),
+        ("a\nThe Brown fox\n", "A\nthe red fox\n", r"hyp, line 2: .*ref .*word 2 .*'Brown' .*'red'"),
+        ("a b\n", "a\n", r"hyp, line 1: .*word 2 .*'b' .*''"),
+        ("a\n", "a b\n", r"hyp, line 1: .*word 2 .*'' .*'b'"),
+        ("to day\n", "today\n", r"hyp, line 1: .*word 1 .*'to' .*'today'"),
+        ("İi\n", "iy\n", r"hyp, line 1: .*word 1 "),
+        ("a\nKIZ ISI x\n", "A\nkız ısı y\n", r"hyp, line 2: .*word 3 "),
+        (f"{'é' * 99}\n", "e\n", r"'é{40}' "),
         ("a\nb\nc\n", "a\nc\n", r"hyp, line 2: .*'b' .*'c'"),
         ("a\nb\n", "A\n", r"hyp: .*\(1\).*ref"),
         ("a\n", "A\n\n", r"ref: .*\(1\).*hyp"),

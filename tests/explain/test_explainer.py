@@ -16,7 +16,7 @@ from support.translations import bitext, write
 
 import capfst
 from capfst import CapfstError, Explanation, Recaser
-from capfst.explain import paths
+from capfst.explain import arcs
 from capfst.training.bilingual import train_bilingual
 
 WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!", "p.m.", '"']
@@ -332,7 +332,7 @@ def test_what_cannot_be_explained_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         recaser.explain(b"a")
     with pytest.raises(capfst.ModelError, match="translations"):
         recaser.explain("a", source="A")
-    monkeypatch.setattr(paths, "MOST_ARCS", 10)
+    monkeypatch.setattr(arcs, "MOST_ARCS", 10)
     with pytest.raises(capfst.CorpusError, match="too many casings"):
         recaser.explain("this line is too long to be explained")
 

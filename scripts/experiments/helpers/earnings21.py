@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate.alignment import align
+from capfst.evaluate.compare import words_in_common
 from capfst.io.compression import decompressed
 
 REFERENCE = "reference"
@@ -113,7 +113,7 @@ def positions(reference: list[Word], hypothesis: list[Word]) -> npt.NDArray[np.i
     Returns int64[len(hypothesis)]: the position of the reference's word, or −1 for an inserted word.
     """
     found = np.full(len(hypothesis), -1)
-    pairs = align([word.text for word in reference], [word.text for word in hypothesis])
+    pairs = words_in_common([word.text for word in reference], [word.text for word in hypothesis])
     ends = [*pairs.tolist(), [len(reference), len(hypothesis)]]
     for (i, j), (next_i, next_j) in pairwise([[-1, -1], *ends]):
         substituted = min(next_i - i, next_j - j) - 1
