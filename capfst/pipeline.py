@@ -27,8 +27,8 @@ from capfst.casing.surface import starts_only, write
 from capfst.casing.types import Casing, CasingCosts, Found, LabelPath, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
-from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
+from capfst.context.other_lines import rarity
 from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.forks import cached
@@ -41,7 +41,6 @@ from capfst.lm.query import Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
-from capfst.search.boundaries import expected
 from capfst.search.confidence import Change, Spelled, changes
 from capfst.search.paths import AllPaths, all_paths, max_marginals
 from capfst.search.token_lattice import line_lattice, token_lattice
@@ -344,11 +343,10 @@ class Pipeline:
     ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
-        begins = expected(words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document or n_given else None
         return casing_costs(
-            self.context, buf, words, self.loaded.transducer, self.options.oov == "guess", include_pruned, begins,
-            memory, self.options.cells, self.language, self.spellings, given, written, n_given,
+            self.context, buf, words, self.loaded.transducer, self.options.oov == "guess", include_pruned, memory,
+            self.options.cells, self.language, self.spellings, given, written, n_given,
         )  # fmt: skip
 
     def _written(self, buf: Buffer, words: Words, style: Style | None, n_given: int) -> Written:
@@ -478,8 +476,7 @@ class Pipeline:
         """Return the style of a text that begins with these lines."""
         style = Style()
         self.learn_style(head, style)
-        style.stop()
-        return style
+        return style.frozen()
 
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""

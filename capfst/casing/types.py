@@ -28,6 +28,11 @@ class Words(NamedTuple):
     begin_odds: F32Array  # [n]: if one may, the logarithm of the odds, a weight on S: +inf if one does
 
     @property
+    def begins(self) -> BoolArray:
+        """[n]: whether a sentence probably begins with the word, inside its line."""
+        return self.may_begin & (self.begin_odds > 0)
+
+    @property
     def tokens(self) -> Tokens:
         return Tokens(*self[:3])
 

@@ -16,14 +16,12 @@ unseen words by their class.)
 The modules, in the order of the data:
 
 * known facts about words: `lexicon` (hashes, counts of shapes), `classes` (words that occur in the same contexts),
-  `domains` (groups of sources, and how much each word indicates each group), `listed` (what word lists say of words
-  that the corpus lacks), `rare_words` (facts about words that the LM lacks);
+  `domains` (groups of sources, and how much each word indicates each group);
 * the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions), `network`;
 * training: `sample` (which sentences to learn from) → `learn` (tables), `learn_network` → `context_model` (a part of
   cap.fst); `train` runs these steps, and `adapt` moves a context model to another vocabulary and brings it up
   to date with other text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
-  → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the
-  costs of spellings in models that also restore diacritics;
+  → `other_lines` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs);
 * explaining: `contributions` (ln p of each shape → what each feature contributes, in words).
 """

@@ -2,7 +2,7 @@
 
 In: a context model, and a symbol table: of a mixture, or of a restricted vocabulary. Out: the context model for the
 model with these symbols. What was known and learned of a lowercase word stays. Of words that the symbols lack, the
-evidence stays (rare_words.py); words that the context model does not know remain unseen to it.
+evidence stays (`RareWords`); words that the context model does not know remain unseen to it.
 
 In: this context model, and counts of shapes, from a corpus or from other models. Out: the context model with the
 evidence of both, and with weights that are learned on.
@@ -19,6 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
+from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
+
+from capfst.kernels.types import U32Matrix  # isort: skip
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
@@ -26,7 +30,6 @@ from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
-from capfst.context.rare_words import RareWords, find_rare
 from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
@@ -43,11 +46,7 @@ _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by freq
 
 
 def transferred(
-    context: cm.Context,
-    old: npt.NDArray[np.int32],
-    symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    shapes: npt.NDArray[np.uint8] | None = None,
+    context: cm.Context, old: I32Array, symbols: Symbols, starts: I32Array, shapes: U8Array | None = None
 ) -> cm.Context:
     """Return the context model for other symbols, whose words' first labels are `starts`.
 
@@ -60,7 +59,7 @@ def transferred(
         rare = rare if rare.evidence.size else _left_out(context, old)  # mixtures, which may have some, leave out none
     first, known = starts[:-1], old > 0
     hashes, evidence = lx.hash_words(symbols, starts), np.empty(len(first), np.uint8)
-    find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
+    lx.find_rare(context.rare, np.ascontiguousarray(hashes[:, lx.WHOLE]), evidence)
     words = np.zeros(len(symbols), lx.WORD_RECORD)
     words[first] = cm.word_records(hashes)
     words["shape_evidence"][first], words["scores"][first] = evidence, scores_of(context, hashes, evidence)
@@ -79,20 +78,20 @@ def transferred(
     )
 
 
-def _left_out(context: cm.Context, kept: npt.NDArray[np.int32]) -> RareWords:
+def _left_out(context: cm.Context, kept: I32Array) -> lx.RareWords:
     evidence = context.words["shape_evidence"].copy()
     evidence[kept] = lx.UNSEEN
     rest = (evidence != lx.UNSEEN) & (evidence < lx.BEGIN)
-    return RareWords.of(context.words["word_hash"][rest], evidence[rest])
+    return lx.RareWords.of(context.words["word_hash"][rest], evidence[rest])
 
 
-def labels_of(known: Symbols, symbols: Symbols) -> npt.NDArray[np.int64]:
+def labels_of(known: Symbols, symbols: Symbols) -> I64Array:
     """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
     labels = {known.utf8(label): label for label in range(len(known))}
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
 
 
-def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def first_labels(model: CapFst, symbols: Symbols, starts: I32Array) -> I32Array:
     """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
     labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
     return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)
@@ -101,12 +100,12 @@ def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
 class Counts(NamedTuple):
     """How often words were seen in each shape."""
 
-    shapes: npt.NDArray[np.int64]  # [words, N_SHAPES], at most about MOST_COUNTED per word if from a model
-    totals: npt.NDArray[np.float64]  # [words]: of all shapes, without that limit
-    languages: npt.NDArray[np.int32]  # [languages, words, N_SHAPES]; [0, words, N_SHAPES] if none are distinguished
+    shapes: I64Matrix  # [words, N_SHAPES], at most about MOST_COUNTED per word if from a model
+    totals: F64Array  # [words]: of all shapes, without that limit
+    languages: I32Cube  # [languages, words, N_SHAPES]; [0, words, N_SHAPES] if none are distinguished
 
 
-def counts_of(context: cm.Context, first: npt.NDArray[np.int32]) -> Counts:
+def counts_of(context: cm.Context, first: I32Array) -> Counts:
     """Return the counts in a context model of the words with these first labels, of which 0 is a word that it lacks."""
     records = context.words[first]
     evidence = records["shape_evidence"]
@@ -118,7 +117,7 @@ def counts_of(context: cm.Context, first: npt.NDArray[np.int32]) -> Counts:
     return Counts(shapes, totals, np.array(languages, np.int32).reshape(-1, *shapes.shape))
 
 
-def _counts(evidence: npt.NDArray[np.uint8], totals: npt.NDArray) -> npt.NDArray[np.int64]:
+def _counts(evidence: U8Array, totals: npt.NDArray) -> I64Matrix:
     """Return int64[n, N_SHAPES]: counts that have this shape evidence, up to MOST_COUNTED of these totals."""
     seen = (evidence > lx.UNSEEN) & (evidence < lx.LISTED)
     code = np.where(seen, evidence, 1).astype(np.int64) - 1
@@ -144,7 +143,7 @@ def added(one: Counts, other: Counts) -> Counts:
     return Counts(one.shapes + other.shapes, one.totals + other.totals, languages)
 
 
-def with_counts(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], more: Counts) -> cm.Context:
+def with_counts(context: cm.Context, symbols: Symbols, starts: I32Array, more: Counts) -> cm.Context:
     """Return the context model with more counts of some words. Its weights stay; words that it had not seen get those
     that seen words have.
 
@@ -159,9 +158,7 @@ def with_counts(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.in
     return context
 
 
-def scores_of(
-    context: cm.Context, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int16]:
+def scores_of(context: cm.Context, hashes: U32Matrix, evidence: U8Array) -> I16Matrix:
     """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
     the file."""
     weights, owners = cm.unpacked(context.stage1)
@@ -170,7 +167,7 @@ def scores_of(
     return scores
 
 
-def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: Counts, more: Counts) -> cm.Context:
+def _with_evidence(context: cm.Context, starts: I32Array, counts: Counts, more: Counts) -> cm.Context:
     """Return a copy with the evidence of `counts` for the words that have `more`."""
     first = starts[:-1]
     changed = (more.totals > 0) & (context.shapes[first] != Shape.CASELESS)
@@ -187,14 +184,9 @@ def _with_evidence(context: cm.Context, starts: npt.NDArray[np.int32], counts: C
 
 
 def adapted(
-    context: cm.Context,
-    symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    corpus: LabeledCorpus,
-    labels: npt.NDArray[np.int64],
-    learned: Sample,
+    context: cm.Context, symbols: Symbols, starts: I32Array, corpus: LabeledCorpus, labels: I64Array, learned: Sample,
     show: Progress,
-) -> cm.Context:
+) -> cm.Context:  # fmt: skip
     """Return the context model adapted to a corpus.
 
     context: for these symbols, whose words' first labels are `starts`. labels: by label of the corpus, the label in the
@@ -202,90 +194,70 @@ def adapted(
     """
     first = starts[:-1]
     known = counts_of(context, first)
-    base_evidence = context.words["shape_evidence"][first]
     lexicon = _lexicon(context, symbols, starts, known)
+    tables = _tables(context, lexicon, first)
     shapes = np.zeros((len(first), N_SHAPES), np.int64)
-    found = lx.shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels])
-    shapes[: len(found)] = found
+    lx.add_shape_counts(corpus.labels, lexicon.word_of[labels], lexicon.shapes[labels], 1, shapes)
     of_languages = count_by_language(lexicon, shapes, learned)
     more = Counts(shapes, shapes.sum(1).astype(np.float64), of_languages)
     counts = added(known, more)
     lexicon = lexicon._replace(shape_counts=counts.shapes, language_counts=counts.languages)
-    tables = _tables(context, lexicon, base_evidence)
     learn_in_turn(lexicon, learned, tables, NOT_LEARNED, show)
-    before = counts.shapes.sum(1)
-    occurrences = np.zeros(len(first), np.int64)
+    before, absent = counts.shapes.sum(1), known.totals == 0
     for of_source in learned.sources:
-        occurrences += np.bincount(lexicon.word_of[of_source[of_source > 0]], minlength=len(first))
-    raise_listed(lexicon, learned.word_lists, (known.totals == 0) & (occurrences == 0))
+        absent[lexicon.word_of[of_source[of_source > 0]]] = False
+    raise_listed(lexicon, learned.word_lists, absent)
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
-    scale = context.scales[0]
-    weights = _integers(tables.stage1, scale)
-    scores = _integers(tables.words, scale)[: len(first)].astype(np.int16)
-    cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights, tables.owners[0], scores)
+    weights = [*map(_integers, tables[:3], context.scales)]
+    scores = _integers(tables.words, context.scales[0])
+    cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights[0], tables.owners[0], scores)
     context.words["scores"][first] = scores
-    return context._replace(
-        stage1=cm.packed(weights, tables.owners[0]),
-        stage2=cm.packed(_integers(tables.stage2, context.scales[1]), tables.owners[1]),
-        first_pass=cm.packed(_integers(tables.first_pass, context.scales[2]), tables.owners[2]),
-    )
+    stage1, stage2, first_pass = map(cm.packed, weights, tables.owners)
+    return context._replace(stage1=stage1, stage2=stage2, first_pass=first_pass)
 
 
-def _lexicon(context: cm.Context, symbols: Symbols, starts: npt.NDArray[np.int32], known: Counts) -> lx.Lexicon:
+def _lexicon(context: cm.Context, symbols: Symbols, starts: I32Array, known: Counts) -> lx.Lexicon:
     first = starts[:-1]
-    word_of = np.zeros(len(symbols), np.int64)
-    word_of[1:] = np.repeat(np.arange(len(first)), np.diff(starts))
-    records = context.words[first]
-    return lx.Lexicon(
-        word_of,
-        np.array(context.shapes),
-        lx.hash_words(symbols, starts),
-        records,
-        context.n_domains // max(1, context.n_languages),
-        known.shapes,
-        context.language_log_odds[first],
-        language_counts=known.languages,
-        listed=_listed(records["shape_evidence"]),
-        language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),
-        marks=lx.word_marks(symbols, starts),
-    )
+    records, hashes = context.words[first], lx.hash_words(symbols, starts)
+    domains = context.n_domains // max(1, context.n_languages)
+    of_labels = lx.word_numbers(starts), np.array(context.shapes)
+    by_lists = _listed(records["shape_evidence"]), _listed(np.ascontiguousarray(context.language_evidence[first].T))
+    of_languages = context.language_log_odds[first], known.languages
+    marks = lx.word_marks(symbols, starts)
+    return lx.Lexicon(*of_labels, hashes, records, domains, known.shapes, *of_languages, *by_lists, marks)
 
 
-def _listed(evidence: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _listed(evidence: U8Array) -> U8Array:
     """Return the shape evidence that comes from word lists alone; UNSEEN for the other words."""
     return np.where((evidence >= lx.LISTED) & (evidence < lx.BEGIN), evidence, lx.UNSEEN).astype(np.uint8)
 
 
-def _tables(context: cm.Context, lexicon: lx.Lexicon, evidence: npt.NDArray[np.uint8]) -> Tables:
-    """Return the weights in a file as tables to learn on from. evidence: shape evidence of the words in the file.
+def _tables(context: cm.Context, lexicon: lx.Lexicon, first: I32Array) -> Tables:
+    """Return the weights in a file as tables to learn on from. first: the first labels of the words.
 
     The weights of a word are what its scores have in addition to the features that own a slot.
     """
     slots = [cm.unpacked(packed) for packed in (context.stage1, context.stage2, context.first_pass)]
     stage1, stage2, first_pass = (
-        _rows(weights.astype(np.float32) * np.float32(scale))
-        for (weights, _), scale in zip(slots, context.scales, strict=True)
+        _rows(weights, scale) for (weights, _), scale in zip(slots, context.scales, strict=True)
     )
-    (weights, owners), (_, owners2), (_, owners_first) = slots
-    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
-    cm.sum_word_scores(lexicon.hashes, evidence, weights, owners, scores)
-    labels = np.searchsorted(lexicon.word_of[1:], np.arange(len(evidence))) + 1
-    rest = context.words["scores"][labels].astype(np.float32) - scores
+    evidence = context.words["shape_evidence"][first]
+    rest = context.words["scores"][first].astype(np.float32) - scores_of(context, lexicon.hashes, evidence)
     rest[(evidence == lx.UNSEEN) | (evidence >= lx.BEGIN)] = 0
-    words = _rows(rest * np.float32(context.scales[0]))
-    return Tables(stage1, stage2, first_pass, (owners, owners2, owners_first), words)
+    (_, owners1), (_, owners2), (_, owners_first) = slots
+    of_words = _rows(rest, context.scales[0])
+    return Tables(stage1, stage2, first_pass, (owners1, owners2, owners_first), of_words)
 
 
-def _rows(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return rows as in `learn.Tables` with these weights of each shape except LOWER."""
-    rows = np.zeros((len(weights), 2 * N_SHAPES), np.float32)
-    rows[:, 1:N_SHAPES] = weights
-    rows[:, N_SHAPES:] = ADAPTED_SUM
+def _rows(weights: I16Matrix | F32Matrix, scale: float) -> F32Matrix:
+    """Return rows as in `learn.Tables` with these weights of each shape except LOWER, in units of `scale`."""
+    rows = np.full((len(weights), 2 * N_SHAPES), ADAPTED_SUM, np.float32)
+    rows[:, 0], rows[:, 1:N_SHAPES] = 0, weights * np.float32(scale)
     return rows
 
 
-def _integers(rows: npt.NDArray[np.float32], scale: float) -> npt.NDArray[np.int16]:
+def _integers(rows: F32Matrix, scale: float) -> I16Matrix:
     """Return the weights of rows, of each shape except LOWER, less LOWER's, in units of `scale`."""
     weights = (rows[:, 1:N_SHAPES] - rows[:, :1]) / np.float32(scale)
     return np.clip(np.rint(weights), -(1 << 14), 1 << 14).astype(np.int16)

@@ -8,36 +8,38 @@ The LM reads an unseen casing as the word's most frequent form. So the search ne
 that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape. A name that is
 known in mixed case only (AbbVie, CenterPoint) is written so where it would be capitalized.
 
-The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
-documents, and cells.py in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
-spellings, follows on the same tokens (spellings.py).
+The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; other_lines.py changes these in
+documents and in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
+spellings (text/restoring.py), follows on the same tokens: it has p(spelling | word, context) of *a* and *à*.
 """
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
 from capfst.casing.written import is_written
-from capfst.context.cells import share_capitals
 from capfst.context.channel import NOT_USED, Written, is_written_in, stays
 from capfst.context.context_model import LEAST_PENALTY, Context
-from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
-from capfst.context.lexicon import WordRecordArray, has_case
+from capfst.context.lexicon import NO_CASE, WordRecordArray, has_case
+from capfst.context.other_lines import remember, share_capitals
 from capfst.context.shape_scores import score
-from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 from capfst.text.sentences import small_words
 from capfst.text.strings import Strings
+from capfst.text.tokenizer import NEWLINE
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
+SPELLING_SCALE = 2.0
+"""As SCALE, of a spelling."""
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
@@ -53,6 +55,8 @@ _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
 _INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
+_find_dots = re.compile("i\N{COMBINING DOT ABOVE}".encode()).finditer
+"""Find the lowercase of İ by Unicode's rules: in a sentence that has it, İ is not the capital of i."""
 _IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 
 
@@ -163,6 +167,43 @@ def _names_all(forms: Strings, label: u32) -> bool:
 
 
 @inlined
+def _has_spellings(n_forms: i64, label: u32, ranks: U8Array) -> bool:
+    """Return whether a word with n_forms surface forms, from this label on, has several spellings. ranks: by label; or
+    empty."""
+    return n_forms > 1 and ranks.size != 0 and ranks[label] != Shape.CASELESS
+
+
+@kernel
+def _set_spelling_evidence(text: TokenizedText, records: WordRecordArray, ranks: U8Array) -> None:
+    """Replace the shape evidence in the tokens of words by what a context model of spellings has; the rest is the same
+    in both models. records, ranks: its `words` and `shapes`."""
+    words = text.source.words
+    for i in range(words.n_forms.size):
+        if words.token_types[i] != NEWLINE:
+            label = words.first_labels[i]
+            has_choice = _has_spellings(words.n_forms[i], label, ranks)
+            text.tokens[text.token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
+
+
+@kernel
+def _add_spellings(
+    n_forms: U32Array, first_labels: U32Array, ranks: U8Array, log_p: F32Matrix, arc_costs: F32Array, options: F32Matrix
+) -> None:
+    """Add the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
+    are any."""
+    first_arc = 0
+    for i in range(n_forms.size):
+        label, n = first_labels[i], i64(n_forms[i])
+        if _has_spellings(n, label, ranks):
+            for k in range(n):
+                if ranks[label + k] != Shape.CASELESS:
+                    arc_costs[first_arc + k] -= f32(SPELLING_SCALE) * log_p[i, ranks[label + k]]
+            for k in range(options.shape[1]):
+                options[i, k] -= f32(SPELLING_SCALE) * log_p[i, ranks[label]]
+        first_arc += n
+
+
+@inlined
 def _prune(costs: F32Array) -> None:
     """Set to +inf, in place, the costs of a word's surface forms that exceed the least of them by more than MARGIN."""
     least = f32(np.inf)
@@ -174,9 +215,8 @@ def _prune(costs: F32Array) -> None:
 
 @kernel
 def _fill(
-    buf: U8Array, words: Words, text: TokenizedText, context: Context, forms: Strings, guess: bool, log_p: F32Matrix,
-    include_pruned: bool, ranks: U8Array, written: Written, shape_costs: F32Array, arc_costs: F32Array,
-    shapes: U8Array, options: F32Matrix,
+    text: TokenizedText, context: Context, forms: Strings, guess: bool, log_p: F32Matrix, include_pruned: bool,
+    ranks: U8Array, written: Written, shape_costs: F32Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix,
 ) -> None:  # fmt: skip
     """Fill the arrays of CasingCosts.
 
@@ -185,7 +225,8 @@ def _fill(
     capitals, which are strong evidence, often against the LM. ranks: of the spellings, or empty. forms: the surface
     forms. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more elements.
     """
-    first_arc, last = 0, words.starts.size - 1
+    words, first_arc = text.source.words, 0
+    last = words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
         prefetch(context.shapes, words.first_labels[min(i + _AHEAD, last)])
@@ -205,13 +246,13 @@ def _fill(
             shape_costs[shape] = f32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
-            prunes = not (include_pruned or has_spellings(n_forms, label, ranks) or is_written_in(written, i, _UPPER))
+            prunes = not (include_pruned or _has_spellings(n_forms, label, ranks) or is_written_in(written, i, _UPPER))
             is_mixed = is_written_in(written, i, _MIXED)
             if is_mixed or not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)
                 if is_mixed and _fill_mixed(
-                    context.words, label, of_forms, shape_costs, buf, words, i, forms, costs, option
+                    context.words, label, of_forms, shape_costs, text.source.buf, words, i, forms, costs, option
                 ):
                     shapes[i] = Shape.MIXED
                 elif not is_mixed and shapes[i] == AS_FORM and of_forms[0] == Shape.MIXED and _names_all(forms, label):
@@ -231,21 +272,6 @@ def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
     for i in range(n_forms.size):
         _prune(part(arc_costs, first_arc, i64(n_forms[i])))
         first_arc += i64(n_forms[i])
-
-
-@kernel
-def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
-    """Mark the words of sentences in domains with has_dots[domain], in which İ is the capital of i; but not of a
-    sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
-    begin = 0
-    for number in range(text.domains.size):
-        end = text.ends[number]
-        is_dotted = has_dots[text.domains[number]]
-        for i in range(words.starts[begin], words.ends[end - 1] - 2 if is_dotted and begin < end else 0):
-            is_dotted = is_dotted and not (buf[i] == 0x69 and buf[i + 1] == 0xCC and buf[i + 2] == 0x87)
-        for i in range(begin, end):
-            dotted[i] = is_dotted
-        begin = end
 
 
 @kernel
@@ -271,21 +297,10 @@ def _keep_small(
 
 
 def casing_costs(
-    context: Context | None,
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    transducer: Transducer,
-    guess: bool,
-    include_pruned: bool = False,
-    begins: npt.NDArray[np.bool_] | None = None,
-    rarity: npt.NDArray[np.float32] | None = None,
-    is_column: bool = False,
-    language: int = ANY,
-    spellings: Context | None = None,
-    given: npt.NDArray[np.uint8] | None = None,
-    written: Written = NOT_USED,
-    n_given: int = 0,
-) -> CasingCosts:
+    context: Context | None, buf: U8Array, words: Words, transducer: Transducer, guess: bool,
+    include_pruned: bool = False, rarity: F32Array | None = None, is_column: bool = False, language: int = ANY,
+    spellings: Context | None = None, given: U8Array | None = None, written: Written = NOT_USED, n_given: int = 0,
+) -> CasingCosts:  # fmt: skip
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
 
@@ -295,9 +310,8 @@ def casing_costs(
         transducer: that found the words.
         guess: whether OOV words are written in their likeliest shape, not in lower case.
         include_pruned: also return the costs of pruned forms, and the options.
-        begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
-        rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
-        is_column: whether the lines are cells that are evidence for the capitals of each other (cells.py).
+        rarity: float32[n], if the buffer is a document whose lines are evidence for each other.
+        is_column: whether the lines are cells that are evidence for the capitals of each other.
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
@@ -306,18 +320,16 @@ def casing_costs(
     """
     known, symbols = spellings if context is None else context, transducer.symbols
     assert known is not None
-    if begins is None:
-        begins = np.zeros(len(words.token_types), np.bool_)
     n, n_forms = len(words.token_types), int(words.n_forms.sum())
-    text, lowercaser = read_words(buf, words, begins, known, transducer, context is not None, language)
+    text = read_words(buf, words, known, transducer, context is not None, language)
     log_p = np.empty((n, N_SHAPES), np.float32)
     with_margin = np.zeros(n_forms + _FEW, np.float32)
     arc_costs = with_margin[:n_forms]
     costs = CasingCosts(arc_costs)
     if context is not None:
-        score(buf, words, text, lowercaser, context, log_p, given, written)
+        score(text, context, log_p, given, written)
         if rarity is not None:
-            remember(words.token_types, text.tokens, text.token_of, rarity, n_given, log_p)
+            remember(text, rarity, n_given, log_p)
         if is_column:
             share_capitals(buf, words, text.tokens[text.token_of], log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
@@ -325,8 +337,8 @@ def casing_costs(
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
         shape_costs = np.empty(_NO_FORM + 1, np.float32)
         _fill(
-            buf, words, text, context, symbols.strings, guess, log_p, include_pruned, ranks, written, shape_costs,
-            with_margin, shapes, options,
+            text, context, symbols.strings, guess, log_p, include_pruned, ranks, written, shape_costs, with_margin,
+            shapes, options,
         )  # fmt: skip
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
         if written.shapes.size:
@@ -334,21 +346,22 @@ def casing_costs(
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if known.n_languages:
         of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
-        of_words = np.repeat(of_sentences, np.diff(text.ends, prepend=0))
+        sizes = np.diff(text.ends, prepend=0)
+        of_words = np.repeat(of_sentences, sizes)
         costs = costs._replace(languages=of_words)
         is_small = small_words(buf, words.tokens, symbols.language, of_words)
         if context is not None and is_small.any():
             _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
-    if symbols.language.dotted and known.n_languages:
-        languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
-        has_dots = np.isin(languages, symbols.language.dotted)
-        dotted = np.empty(n, np.bool_)
-        _mark_dotted(buf, words, text, has_dots, dotted)
-        costs = costs._replace(dotted=dotted)
+        if symbols.language.dotted:
+            are_dotted = np.isin(of_sentences, symbols.language.dotted)
+            found = [match.start() for match in _find_dots(buf.data)] if are_dotted.any() else []
+            are_dotted[np.searchsorted(text.ends, np.searchsorted(words.starts, found, "right") - 1, "right")] = False
+            costs = costs._replace(dotted=np.repeat(are_dotted, sizes))
     if spellings is not None:
-        set_spelling_evidence(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        score(buf, words, text, lowercaser, spellings, log_p)
-        add_spellings(words, spellings.shapes, log_p, costs)
+        _set_spelling_evidence(text, spellings.words, spellings.shapes)
+        score(text, spellings, log_p)
+        of_options = np.empty((0, 0), np.float32) if costs.options is None else costs.options
+        _add_spellings(words.n_forms, words.first_labels, spellings.shapes, log_p, arc_costs, of_options)
         if not include_pruned:
             prune(words.n_forms, arc_costs)  # which changes only those of words that have several spellings
     return costs

@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.types import KEEPS, KEEPS_FIRST, Copies, Words
@@ -105,17 +104,12 @@ class Style:
     def end_head(self) -> None:
         """Stop learning if enough lines have been recased."""
         if self._head.is_complete:
-            self.stop()
-
-    def stop(self) -> None:
-        """Stop learning."""
-        self.counts[_IS_LEARNING] = 0
+            self.counts[_IS_LEARNING] = 0
 
     def frozen(self) -> Style:
         """Return the style as it is now, as one that no longer changes."""
         style = Style()
-        style.counts[:] = self.counts
-        style.stop()
+        style.counts[:_IS_LEARNING], style.counts[_IS_LEARNING] = self.counts[:_IS_LEARNING], 0
         return style
 
 
@@ -260,7 +254,7 @@ def _collect(words: Words, written: Written, keeps: U8Array, starts: I64Array) -
     return n_mixed
 
 
-def stays(buf: npt.NDArray[np.uint8], words: Words, written: Written) -> tuple[Copies | None, npt.NDArray[np.uint8]]:
+def stays(buf: U8Array, words: Words, written: Written) -> tuple[Copies | None, U8Array]:
     """Return the words that are written in mixed case, as they are; and uint8[n]: KEEPS for a word whose capital may
     come from its position, KEEPS_FIRST if all words of its line have one, else 0."""
     n = len(words.starts)

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import allocating, inner
-from capfst.kernels.types import F64Array, I64Array, I64Matrix, f64, i64
+from capfst.kernels.types import BoolArray, F64Array, I64Array, I64Matrix, U8Array, U8Matrix, U32Array, f64, i64
 
 BOUNDARY, RARE = 0, 1
 """Classes that no form enters or leaves: line ends, and forms too rare to be classified."""
@@ -55,16 +54,6 @@ class _Symbol(NamedTuple):
 def _nlogn(n: i64, table: F64Array) -> f64:
     """Return n ln n, from the table if n is in it."""
     return table[n] if n < table.size else n * np.log(f64(n))
-
-
-@inner
-def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, counts: _ClassCounts) -> None:
-    for w in range(totals.size):
-        counts.sizes[class_of[w]] += totals[w]
-        for k in range(following.begins[w], following.begins[w + 1]):
-            c, d = class_of[w], class_of[following.symbols[k]]
-            counts.pairs[c, d] += following.counts[k]
-            counts.transposed[d, c] += following.counts[k]
 
 
 @inner
@@ -119,16 +108,12 @@ def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Arra
 
 @allocating
 def _exchange(
-    n_classes: i64, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array, table: F64Array
-) -> i64:
-    """Move each symbol from 2 on to its best class, changing class_of[symbols] in place. Return how many have moved.
-    totals: occurrences of each symbol."""
-    counts = _ClassCounts(
-        np.zeros((n_classes, n_classes), np.int64),
-        np.zeros((n_classes, n_classes), np.int64),
-        np.zeros(n_classes, np.int64),
-    )
-    _count_classes(following, totals, class_of, counts)
+    counts: _ClassCounts, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array,
+    table: F64Array,
+) -> i64:  # fmt: skip
+    """Move each symbol from 2 on to its best class, changing class_of[symbols] and the counts in place. Return how many
+    have moved. totals: occurrences of each symbol."""
+    n_classes = counts.sizes.size
     next_, previous = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
     gain = np.empty(n_classes)
     moved = 0
@@ -149,9 +134,7 @@ def _exchange(
     return moved
 
 
-def label_classes(
-    sources: Sequence[npt.NDArray[np.uint32]], n_labels: int, n_classes: int = N_CLASSES
-) -> npt.NDArray[np.uint8]:
+def label_classes(sources: Sequence[U32Array], n_labels: int, n_classes: int = N_CLASSES) -> U8Array:
     """Return uint8[n_labels], the class of each label in these sentences, each of which ends with 0."""
     occurrences = sum((np.bincount(source, minlength=n_labels) for source in sources), np.zeros(n_labels, np.int64))
     order = np.argsort(-occurrences, kind="stable")
@@ -178,18 +161,17 @@ def label_classes(
     table = np.arange(1 << 16, dtype=np.float64)
     table[1:] *= np.log(table[1:])
     totals = np.bincount(first, counts, size).astype(np.int64)
+    both = n_classes * class_of[first] + class_of[second]
+    pairs = np.bincount(both, counts, n_classes**2).astype(np.int64).reshape(n_classes, n_classes)
+    sizes = np.bincount(class_of, totals, n_classes).astype(np.int64)
+    of_classes = _ClassCounts(pairs, np.ascontiguousarray(pairs.T), sizes)
     for _ in range(_PASSES):  # Ctrl-C ends the program after a pass
-        if _exchange(n_classes, following, preceding, totals, class_of, table) < _MIN_MOVED * size:
+        if _exchange(of_classes, following, preceding, totals, class_of, table) < _MIN_MOVED * size:
             break
     return class_of[symbol_of].astype(np.uint8)
 
 
-def word_classes(
-    class_of: npt.NDArray[np.uint8],
-    word_of: npt.NDArray[np.int64],
-    lower: npt.NDArray[np.bool_],
-    occurrences: npt.NDArray[np.int64],
-) -> npt.NDArray[np.uint8]:
+def word_classes(class_of: U8Array, word_of: I64Array, lower: BoolArray, occurrences: I64Array) -> U8Matrix:
     """Return uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
     capitals; RARE if the word has no such form.
 

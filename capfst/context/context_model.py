@@ -1,13 +1,13 @@
 """Store the context model as a part of cap.fst, and read it from there, memory-mapped.
 
-In: the lexicon, and learned tables. Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
+In: the context model (train.py). Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
 the learned weights in bytes; and `Context`, views of the arrays of that part. Any bytes in these arrays are legal
 except in the shapes and the network; so only these, the settings and the sizes of the arrays are checked.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +18,15 @@ from capfst.context.classes import RARE
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, ending_embeddings, layer_shapes
-from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.fst.read import CapFst, OtherVersionError
 from capfst.fst.trailer import Part
-from capfst.kernels import allocating, count_ones, inner, kernel
-from capfst.kernels.types import F32Matrix, F64Array, I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array, U32Matrix
+from capfst.kernels import allocating, count_ones, inner
+from capfst.kernels.types import I8Matrix, I16Matrix, U8Array, U8Matrix, U32Array
 
-from capfst.kernels.types import f32, f64, i16, i64, u32, u64  # isort: skip
+from capfst.kernels.types import U32Matrix, i64, u32, u64  # isort: skip
 
-if TYPE_CHECKING:
-    from capfst.context.learn import Tables
-    from capfst.context.learn_network import Learned
-
-PART = "context"
+PART, SPELLINGS = "context", "spellings"
+"""Names of the parts of a model: its context model, and that of spellings."""
 _FORMAT = 7
 MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
@@ -63,7 +59,7 @@ class Context(NamedTuple):
     n_domains: int  # of all languages, equally many of each
     language_log_odds: I8Matrix  # [V + 1, languages] as from domains.find_domains
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
-    rare: RareWords = NO_RARE_WORDS
+    rare: lx.RareWords = lx.NO_RARE_WORDS
     network: Network = NO_NETWORK
     has_gaps: bool = False  # whether stage 1 has learned where sentences begin (gaps.py)
 
@@ -99,10 +95,10 @@ class Context(NamedTuple):
                 return np.empty(shape, dtype)
             return part.arrays[name].view(dtype).reshape(shape)
 
-        rare, network, languages = NO_RARE_WORDS, NO_NETWORK, (n_labels, n_languages)
+        rare, network, languages = lx.NO_RARE_WORDS, NO_NETWORK, (n_labels, n_languages)
         if "rare_begins" in part.arrays:
-            dtypes = zip(RareWords._fields, (np.uint32, np.uint16, np.uint8), strict=True)
-            rare = RareWords(*(array(f"rare_{field}", dtype, -1) for field, dtype in dtypes))
+            dtypes = zip(lx.RareWords._fields, (np.uint32, np.uint16, np.uint8), strict=True)
+            rare = lx.RareWords(*(array(f"rare_{field}", dtype, -1) for field, dtype in dtypes))
         if "network_embeddings" in part.arrays:
             layers = (array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())
             network = Network.of(array("network_embeddings", np.int8, -1, N_INPUTS), Layers(*layers))
@@ -128,7 +124,7 @@ class Context(NamedTuple):
     def part(self) -> Part:
         """Return the context model as a part of a model's file."""
         arrays = self._asdict()
-        rare: RareWords = arrays.pop("rare")
+        rare: lx.RareWords = arrays.pop("rare")
         if rare.evidence.size:
             arrays |= {f"rare_{name}": array for name, array in rare._asdict().items()}
         network: Network = arrays.pop("network")
@@ -144,7 +140,14 @@ class Context(NamedTuple):
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
-def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
+def of_spellings(context: Context) -> Context:
+    """Return the context model of spellings with an infinite cost of unseen spellings, which it could not write.
+    Changes it in place."""
+    context.words["unseen_penalty"] = np.inf
+    return context
+
+
+def word_records(hashes: U32Matrix) -> lx.WordRecordArray:
     """Return WORD_RECORD[words], of unknown words with these hashes: uint32[words, N_HASHES]."""
     words = np.zeros(len(hashes), lx.WORD_RECORD)
     words["word_hash"], words["suffix2_hash"] = hashes[:, lx.WHOLE], hashes[:, lx.SUFFIX + 1]
@@ -154,92 +157,7 @@ def word_records(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.void]:
     return words
 
 
-def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: npt.NDArray[np.int32]) -> Context:
-    """Build the context model of a model whose words have the first labels `starts`."""
-    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
-    learned = tables.stage1, tables.stage2, tables.first_pass
-    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
-    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
-    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
-    sum_word_scores(lexicon.hashes, evidence, weights[0], NO_OWNERS, scores)
-    stage1, stage2, first_pass = map(_most_important, weights, learned)
-    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
-    words[first] = lexicon.words
-    words["shape_evidence"][first], words["scores"][first] = evidence, scores
-    words["unseen_penalty"][first] = LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
-    language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
-    language_log_odds[first] = lexicon.language_log_odds
-    language_evidence = np.zeros_like(language_log_odds, np.uint8)
-    for language, counts in enumerate(lexicon.language_counts):
-        listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
-        language_evidence[first, language] = lx.word_evidence(counts, listed)
-    return Context(
-        words,
-        lexicon.shapes,
-        stage1,
-        stage2,
-        first_pass,
-        scales,
-        lexicon.n_domains,
-        language_log_odds,
-        language_evidence,
-        network=network.quantized(),
-        has_gaps=lexicon.marks.size > 0,
-    )
-
-
-def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
-    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
-    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
-    """
-    scale = _largest(table) / MAX_WEIGHT or 1.0
-    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
-    _round(table, scale, weights)
-    return weights, scale
-
-
-@kernel
-def _largest(table: F32Matrix) -> f32:
-    """Return the largest absolute difference of a weight and that of LOWER in the same row."""
-    most = f32(0)
-    for row in range(len(table)):
-        for k in range(1, N_SHAPES):
-            most = max(most, abs(f32(table[row, k] - table[row, 0])))
-    return most
-
-
-@kernel
-def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
-    for row in range(len(table)):
-        for k in range(1, N_SHAPES):
-            weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
-
-
-def _most_important(weights: npt.NDArray[np.int16], table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
-    """Return uint32[slots]: of the rows that share a slot, the most important one."""
-    n_slots = len(weights) // ROWS_PER_SLOT
-    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
-    _keep(weights, table, kept, owners, np.zeros(n_slots))
-    return packed(kept, owners)
-
-
-@kernel
-def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
-    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
-    root of AdaGrad's sum of its squared gradients."""
-    for row in range(len(weights)):
-        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
-        for k in range(N_SHAPES - 1):
-            weight += abs(i64(weights[row, k]))
-            squares = f32(squares + table[row, N_SHAPES + 1 + k])
-        importance = f64(weight) * f64(np.sqrt(squares))
-        if importance > most[slot]:
-            most[slot], owners[slot] = importance, 1 + row // len(kept)
-            for k in range(N_SHAPES - 1):
-                kept[slot, k] = weights[row, k]
-
-
-def packed(weights: npt.NDArray[np.int16], owners: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+def packed(weights: I16Matrix, owners: U8Array) -> U32Array:
     """Return the slots of a table, uint32[slots]: the inverse of `unpacked`."""
     bytes_ = np.empty((len(weights), N_SHAPES), np.uint8)
     bytes_[:, :-1], bytes_[:, -1] = np.clip(weights, -MAX_WEIGHT, MAX_WEIGHT) + 128, owners
@@ -279,7 +197,7 @@ def sum_word_scores(
                 scores[word, k] += weights[i64(features[i] & mask), k]
 
 
-def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint8]]:
+def unpacked(slots: U32Array) -> tuple[I16Matrix, U8Array]:
     """Return the weights in the slots of a table, int16[slots, N_SHAPES − 1], and 1 + the number of the row that each
     slot holds."""
     bytes_ = np.ascontiguousarray(slots).view(np.uint8).reshape(-1, 4)
@@ -287,11 +205,3 @@ def unpacked(slots: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int16], npt.
     weights = bytes_[:, : N_SHAPES - 1].astype(np.int16) - 128
     weights[owners == 0] = 0
     return weights, owners
-
-
-def weights_of(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
-    """Return the weights of features, int16[n, N_SHAPES − 1]."""
-    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
-    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
-    weights[owners != numbers + 1] = 0
-    return weights

@@ -13,18 +13,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.context import features as ft
-from capfst.context.context_model import Context, weights_of
+from capfst.context.context_model import ROWS_PER_SLOT, Context, unpacked
 from capfst.context.shape_scores import Kept, score
 from capfst.context.tokens import read_words
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I16Matrix, U8Array, U32Array
 from capfst.text.tokenizer import NEWLINE
 
-Reasons = dict[str, npt.NDArray[np.float64]]
+Reasons = dict[str, F64Array]
 """What features, in words, contribute to ln p of each shape, float64[N_SHAPES]."""
 
 _NAMES = {
@@ -58,20 +58,14 @@ _WORDINGS = (
 
 
 def contributions(
-    context: Context,
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    transducer: Transducer,
-    begins: npt.NDArray[np.bool_],
-    language: int,
-    chosen: range,
+    context: Context, buf: U8Array, words: Words, transducer: Transducer, language: int, chosen: range
 ) -> list[Reasons]:
     """Return the reasons for the shape of each of the `chosen` words; none for those without case. The other arguments
     are those of `casing_costs`."""
-    text, lowercaser = read_words(buf, words, begins, context, transducer, True, language)
+    text = read_words(buf, words, context, transducer, True, language)
     kept = Kept.of(chosen, len(words.starts))
-    score(buf, words, text, lowercaser, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
-    reasons = []
+    score(text, context, np.empty((len(words.starts), N_SHAPES), np.float32), kept=kept)
+    begins, reasons = words.begins, []
     for i, features in zip(chosen, kept.features, strict=True):
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
         for name, row in _rows(context, features, int(text.labels[i]), kept.network[i]):
@@ -81,9 +75,7 @@ def contributions(
     return reasons
 
 
-def _rows(
-    context: Context, features: npt.NDArray[np.uint32], label: int, of_network: npt.NDArray[np.float32]
-) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+def _rows(context: Context, features: U32Array, label: int, of_network: F32Array) -> Iterator[tuple[str, F32Array]]:
     """Yield the name of each feature of a word, and what it contributes to the scores of the shapes, of which LOWER may
     be left out. features, of_network: as in Kept."""
     of_first, of_stage1, decided = np.split(features, (ft.N_FIRST_FEATURES, ft.DECIDED_FEATURES))
@@ -101,18 +93,19 @@ def _rows(
     yield "all words around it", of_network
 
 
-def _named(template: int, rows: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+def _named(template: int, rows: F32Matrix) -> Iterator[tuple[str, F32Array]]:
     return ((_NAME_OF[number], row) for number, row in enumerate(rows, template))
 
 
-def _weights(table: npt.NDArray[np.uint32], features: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
-    """Return the weights of features, 0 for those that are 0."""
-    weights = weights_of(table, features)
-    weights[features == 0] = 0
+def _weights(table: U32Array, features: U32Array) -> I16Matrix:
+    """Return the weights of features, int16[n, N_SHAPES − 1]; 0 for those that are 0."""
+    weights, owners = unpacked(table[features & np.uint32(len(table) - 1)])
+    numbers = (features >> np.uint32((len(table) - 1).bit_count())) % ROWS_PER_SLOT
+    weights[(owners != numbers + 1) | (features == 0)] = 0
     return weights
 
 
-def _in_words(name: str, buf: npt.NDArray[np.uint8], words: Words, i: int, begins: npt.NDArray[np.bool_]) -> str:
+def _in_words(name: str, buf: U8Array, words: Words, i: int, begins: BoolArray) -> str:
     """Return the name of a feature of word i, with the words that it is about."""
 
     def word(match: re.Match[str]) -> str:

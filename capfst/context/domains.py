@@ -13,11 +13,12 @@ frequent in this language.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import inner
-from capfst.kernels.types import I8Array, I64Array, i64
+from capfst.kernels.types import BoolArray, F64Array, F64Matrix, I8Array, I8Matrix, I64Array, I64Matrix, U32Array, i64
 from capfst.options import MAX_DOMAINS
 
 MAX_LANGUAGES = 128
@@ -38,34 +39,30 @@ _MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word with log-od
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
 _CAPITALIZED = 0.25  # factor of a capitalized word's log-odds if the domains are languages
 
-Counts = npt.NDArray[np.int64]
+Counts = I64Matrix
+LogOdds = TypeVar("LogOdds", I8Array, I64Array)
 
 
-def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _divergence(one: F64Array, others: F64Matrix) -> F64Array:
     """Return the Jensen–Shannon divergence (Lin 1991), in nats, of counts [words] and each row of [n, words]: JS(p, q)
     = (KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2."""
     p, q = one / max(1, one.sum()), others / np.maximum(1, others.sum(1, keepdims=True))
     mean = np.maximum((p + q) / 2, 1e-300)
 
-    def kl(a: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def kl(a: F64Matrix) -> F64Array:
         return (a * np.log(np.maximum(a, 1e-300) / mean)).sum(1)
 
     return (kl(np.broadcast_to(p, q.shape)) + kl(q)) / 2
 
 
-def _loss(size: float, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the loss of merging two groups per nat of divergence, given their numbers of words: half the harmonic mean
-    of the square roots. So neither do many words decide alone, nor do a few words keep a domain for themselves."""
-    one, others = np.sqrt(size), np.sqrt(sizes)
-    return one * others / np.maximum(1, one + others)
-
-
-def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> npt.NDArray[np.int64]:
+def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> I64Array:
     """Return the domain of each source; domain 0 is the largest. counts: how often each source has each word, [sources,
     words].
 
     Groups of sources that are too similar are merged; then, while there are more than `most`, the two whose merger has
-    the least loss; then each with fewer than `least` words and the most similar one, the smallest first.
+    the least loss (per nat of divergence, half the harmonic mean of the square roots of their numbers of words: so
+    neither do many words decide alone, nor do a few words keep a domain for themselves); then each with fewer than
+    `least` words and the most similar one, the smallest first.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
@@ -77,7 +74,8 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> np
         if cost.min() >= MIN_DIVERGENCE:
             if len(groups) <= most:
                 break
-            cost *= np.array([_loss(row.sum(), sums.sum(1)) for row in sums])
+            roots = np.sqrt(sums.sum(1))
+            cost *= roots[:, None] * roots / np.maximum(1, roots[:, None] + roots)
         one, other = sorted(map(int, np.unravel_index(np.argmin(cost), cost.shape)))
         groups[one] += groups.pop(other)
         sums[one] += sums[other]
@@ -98,7 +96,7 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> np
     return domains
 
 
-def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[np.int8]:
+def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> I8Matrix:
     """Return int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for words with fewer
     than min_count occurrences. counts: how often each domain has each word, [domains, words]."""
     frequent = counts.sum(0) >= min_count
@@ -110,13 +108,9 @@ def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[
 
 
 def find_domains(
-    sources: list[npt.NDArray[np.uint32]],
-    languages: npt.NDArray[np.int64],
-    word_of: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.float64],
-    capitalized: npt.NDArray[np.bool_],
+    sources: list[U32Array], languages: I64Array, word_of: I64Array, totals: F64Array, capitalized: BoolArray,
     most: int = MAX_DOMAINS,
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+) -> tuple[I8Matrix, I8Matrix]:  # fmt: skip
     """Return the log-odds of each word in labeled sources, as from `domain_log_odds`: int8[words, domains of a
     language], in the word's own language; and int8[words, languages], or [words, 0] if there is only one.
 
@@ -125,7 +119,7 @@ def find_domains(
     """
     n_words, several = len(totals), bool(languages.any())
 
-    def count(labels: npt.NDArray[np.uint32]) -> Counts:
+    def count(labels: U32Array) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=n_words)
 
     of_languages, own, by_language = np.zeros((n_words, 0), np.int8), np.zeros(n_words, np.int64), totals[None]
@@ -155,25 +149,15 @@ def find_domains(
 
 
 @inner
-def own_language(log_odds: I8Array) -> i64:
-    """Return a word's own language, in which it is most frequent, given its log-odds, int8[languages]; 0 if there is
-    only one."""
-    best = 0
-    for language in range(1, log_odds.size):
-        if log_odds[language] > log_odds[best]:
-            best = language
-    return best
-
-
-@inner
-def likeliest_domain(log_odds: I64Array) -> i64:
+def likeliest_domain(log_odds: LogOdds) -> i64:
     """Return the domain of a line, given the sums of its words' log-odds, int64[domains]: that with the largest sum (of
-    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0,
-    for the next line."""
+    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)).
+
+    Or return the language of a sentence; or, given a word's log-odds, int8[languages], its own language. 0 if there is
+    only one.
+    """
     best = 0
     for domain in range(1, log_odds.size):
         if log_odds[domain] > log_odds[best]:
             best = domain
-    for domain in range(log_odds.size):
-        log_odds[domain] = 0
     return best

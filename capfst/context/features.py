@@ -76,13 +76,9 @@ LONGEST_SINCE = 15
 QUOTATION = 60
 """Words after which a quotation is taken to be over."""
 
-FIRST_PASS_LEAD = 3.5
-"""If the best score of the first pass exceeds the others by this (in nats: odds of 33 to 1), stages 1 and 2 are
-skipped."""
-STAGE1_LEAD = 2.5
-"""As FIRST_PASS_LEAD, for stage 1: then stage 2 is skipped."""
-STAGE2_LEAD = 1.5
-"""As FIRST_PASS_LEAD, for stage 2: then the network is skipped."""
+FIRST_PASS_LEAD, STAGE1_LEAD, STAGE2_LEAD = 3.5, 2.5, 1.5
+"""If the best score of a stage exceeds the others by this (in nats; 3.5: odds of 33 to 1), the next ones are skipped:
+stages 1 and 2, stage 2, the network."""
 PRIOR_WEIGHT = 0.5
 """Stage 2 adds its scores to stage 1's log-probabilities multiplied by this."""
 NO_DECISION = 15
@@ -350,12 +346,6 @@ def settled_by(lower: float, capitalized: float, upper: float, mixed: float) -> 
     d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_PASS_LEAD else d
     d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_PASS_LEAD else d
     return 10 if mixed - max(lower, capitalized, upper) >= FIRST_PASS_LEAD else d
-
-
-@inner
-def settled_decision(scores: Scores) -> i64:
-    """Return `settled_by` for scores in an array, [N_SHAPES]."""
-    return settled_by(scores[0], scores[1], scores[2], scores[3])
 
 
 @inner

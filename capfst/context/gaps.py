@@ -11,15 +11,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.context import features as ft
 from capfst.context.context_model import Context
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import scores_of, sum_rows
-from capfst.context.tokens import Lowercaser, fill_token, measure
+from capfst.context.shape_scores import scores_of
+from capfst.context.tokens import Source, fill_token
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 from capfst.text.sentences import QUOTE, mark_of
@@ -27,35 +26,29 @@ from capfst.text.tokenizer import MARKS, NEWLINE
 
 
 @inner
-def _fill_window(
-    buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, window: ft.TokenArray
-) -> None:
+def _fill_window(source: Source, i: i64, context: Context, window: ft.TokenArray) -> None:
     """Fill window, TOKEN[GAP_WORDS], with the words around the gap before word i, of its line."""
-    at = i
+    words, at = source.words, i
     for place in range(1, -1, -1):
         at -= 1
         while at >= 0 and words.token_types[at] == MARKS:
             at -= 1
-        _fill_place(buf, words, at, context, lowercaser, window, place, BEGIN)
+        _fill_place(source, at, context, window[place], BEGIN)
     at = i
     for place in range(2, ft.GAP_WORDS):
         while at < words.starts.size and words.token_types[at] == MARKS:
             at += 1
-        _fill_place(buf, words, at, context, lowercaser, window, place, END)
+        _fill_place(source, at, context, window[place], END)
         at += 1
 
 
 @inner
-def _fill_place(
-    buf: U8Array, words: Words, at: i64, context: Context, lowercaser: Lowercaser, window: ft.TokenArray, place: i64,
-    boundary: i64,
-) -> None:  # fmt: skip
-    token = window[place]
-    if at < 0 or at >= words.starts.size or words.token_types[at] == NEWLINE:
+def _fill_place(source: Source, at: i64, context: Context, token: ft.Token, boundary: i64) -> None:
+    if at < 0 or at >= source.words.starts.size or source.words.token_types[at] == NEWLINE:
         token.word_hash = token.suffix2_hash = token.shape_evidence = boundary
         token.lower_class = token.cased_class = 0
     else:
-        fill_token(buf, words, at, context, lowercaser, token)
+        fill_token(source, at, context, token)
 
 
 class _Gaps(NamedTuple):
@@ -80,18 +73,16 @@ def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) ->
     for k in range(n):
         begun, features = max(begun, gaps.lines[k]), gaps.features[k]
         features[ft.SINCE] = ft.since_feature(gaps.marks[k], min(gaps.counts[k] - begun, ft.LONGEST_SINCE))
-        score = scores_of(sum_rows(context.stage1, features, ft.N_GAP_FEATURES), ft.N_GAP_FEATURES)[0]
+        score = scores_of(context.stage1, features, ft.N_GAP_FEATURES)[0]
         odds[gaps.words[k]] = f32(score) * f32(context.scales[0])
         begun = gaps.counts[k] if score > 0 else begun
     return begun
 
 
 @kernel
-def _score(
-    buf: U8Array, words: Words, context: Context, lowercaser: Lowercaser, window: ft.TokenArray, token: ft.TokenArray,
-    gaps: _Gaps, odds: F32Array,
-) -> None:  # fmt: skip
+def _score(source: Source, context: Context, tokens: ft.TokenArray, gaps: _Gaps, odds: F32Array) -> None:
     """Fill odds, float32[n], with the log-odds that a sentence begins with each word; −inf where none may."""
+    words, window, token = source.words, tokens[: ft.GAP_WORDS], tokens[ft.GAP_WORDS]
     n_gaps, count, line, begun = 0, 0, 0, 0
     gap, before, quoted = (-1), (-1), ft.QUOTATION
     for i in range(words.starts.size):
@@ -106,14 +97,14 @@ def _score(
         count, quoted = count + 1, min(quoted + 1, ft.QUOTATION)
         is_open, marks = quoted < ft.QUOTATION, u32(0)
         for between in range(before + 1 if before >= 0 else i, i):
-            if mark_of(buf, words.starts[between], words.ends[between]) == QUOTE:
+            if mark_of(source.buf, words.starts[between], words.ends[between]) == QUOTE:
                 quoted = ft.QUOTATION if quoted < ft.QUOTATION else 0
             if gap >= 0:
-                fill_token(buf, words, between, context, lowercaser, token[0])
-                marks = ft.add_mark(marks, token[0])
+                fill_token(source, between, context, token)
+                marks = ft.add_mark(marks, token)
         before = i
         if gap >= 0:
-            _fill_window(buf, words, i, context, lowercaser, window)
+            _fill_window(source, i, context, window)
             ft.gap_features(window, marks, 0, is_open, gaps.features[n_gaps])
             ft.prefetch_rows(context.stage1, 1, gaps.features[n_gaps], ft.N_GAP_FEATURES)
             gaps.words[n_gaps], gaps.counts[n_gaps], gaps.lines[n_gaps], gaps.marks[n_gaps] = gap, count, line, marks
@@ -123,12 +114,9 @@ def _score(
     _weigh(gaps, n_gaps, begun, context, odds)
 
 
-def gap_odds(
-    context: Context, buf: npt.NDArray[np.uint8], words: Words, transducer: Transducer
-) -> npt.NDArray[np.float32]:
+def gap_odds(context: Context, buf: U8Array, words: Words, transducer: Transducer) -> F32Array:
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
-    lowercaser = Lowercaser.of(transducer, measure(words, words.may_begin)[0])
-    buffers = lowercaser, np.zeros(ft.GAP_WORDS, ft.TOKEN), np.zeros(1, ft.TOKEN)
-    _score(buf, words, context, *buffers, _Gaps.of(ft.BLOCK), odds)
+    tokens = np.zeros(ft.GAP_WORDS + 1, ft.TOKEN)
+    _score(Source.of(buf, words, transducer), context, tokens, _Gaps.of(ft.BLOCK), odds)
     return odds

@@ -18,14 +18,13 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import features as ft
 from capfst.context import learn_network as net
 from capfst.context import lexicon as lx
 from capfst.context.context_model import NO_OWNERS, owned
-from capfst.context.domains import likeliest_domain, own_language
+from capfst.context.domains import likeliest_domain
 from capfst.context.network import gets_network
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, F64Matrix, I8Matrix, I32Matrix, I64Array, U8Array
@@ -76,7 +75,7 @@ class _Text(NamedTuple):
     is_settled: BoolArray  # whether the first pass or stage 1 is certain, or the network is not needed
     decisions: U8Array
     # Buffers: the features of a block of tokens, [BLOCK, …], and their numbers, [BLOCK]; scores, then probabilities,
-    # [N_SHAPES]; and log-odds of the domains, all 0
+    # [N_SHAPES]; and log-odds of the domains
     features: U32Matrix
     n_features: I64Array
     z: F64Array
@@ -159,8 +158,9 @@ def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8
 def _domain(text: _Text, begin: i64, end: i64, language: i64, lexicon: lx.Lexicon) -> i64:
     """Return the domain of the sentence tokens[begin:end] in this language."""
     n_domains = text.log_odds.size
+    text.log_odds[:] = 0
     for word in text.words[begin:end]:
-        if own_language(lexicon.language_log_odds[word]) == language:
+        if likeliest_domain(lexicon.language_log_odds[word]) == language:
             for domain in range(n_domains):
                 text.log_odds[domain] += lexicon.words[word].domain_log_odds[domain]
     return language * n_domains + likeliest_domain(text.log_odds)
@@ -179,7 +179,7 @@ def _first_pass(text: _Text, begin: i64, end: i64, domain: i64, tables: Tables, 
         n = owned(tables.owners[2], features, ft.N_FIRST_FEATURES)
         z[:] = 0
         add_scores(tables.first_pass, features, n, z)
-        text.decisions[t] = ft.settled_decision(z)
+        text.decisions[t] = ft.settled_by(z[0], z[1], z[2], z[3])
         text.is_settled[t] = text.decisions[t] != ft.NO_DECISION
         ft.softmax(z)
         for k in range(N_SHAPES):
@@ -259,21 +259,6 @@ def _stage2(text: _Text, begin: i64, end: i64, n_words: i64, n_capitals: i64, ta
                 adagrad(table, features, n, z, truth, rate)
 
 
-@inner
-def _network(text: _Text, begin: i64, end: i64, domain: i64, network: net.Learned, rate: f32) -> None:
-    """Learn the network on the words of a sentence that it corrects."""
-    tokens, decisions, z = text.tokens, text.decisions, text.z
-    for t in range(begin, end):
-        if text.truths[t] < N_SHAPES and not text.is_settled[t]:
-            for k in range(N_SHAPES):
-                z[k] = np.log(text.p[t, k] + 1e-12)
-            net.read_inputs(tokens, t, network.embeddings, network.inputs)
-            net.fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
-            net.add_output(network.layers, network.hidden, z)
-            ft.softmax(z)
-            net.learn_word(tokens, decisions, t, domain, z, text.truths[t], rate, network)
-
-
 @kernel
 def _learn(
     text: _Text, n: i64, lexicon: lx.Lexicon, language: i64, tables: Tables, network: net.Learned,
@@ -290,13 +275,12 @@ def _learn(
         n_words, n_capitals = _stage1(text, begin, end, domain, lexicon.hashes, tables, rates[0])
         _stage2(text, begin, end, n_words, n_capitals, tables, rates[1])
         if len(network.embeddings) != 0:
-            _network(text, begin, end, domain, network, rates[2])
+            for t in range(begin, end):
+                if text.truths[t] < N_SHAPES and not text.is_settled[t]:
+                    for k in range(N_SHAPES):
+                        text.z[k] = np.log(text.p[t, k] + 1e-12)
+                    net.learn_word(text.tokens, text.decisions, t, domain, text.z, text.truths[t], rates[2], network)
         begin = end + ft.PADDING
-
-
-@inner
-def _is_padding(tokens: ft.TokenArray, t: i64) -> bool:
-    return tokens[t].shape_evidence == lx.BEGIN or tokens[t].shape_evidence == lx.END
 
 
 @allocating
@@ -310,7 +294,7 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
     words = np.empty(n + 1, np.int64)
     n_words = 0
     for t in range(n):
-        if _is_padding(tokens, t):
+        if lx.BEGIN <= tokens[t].shape_evidence <= lx.END:
             continue
         mark = marks_of[text.words[t]]
         if mark == NO_MARK or mark == lx.ABBREVIATED:
@@ -323,7 +307,7 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
         is_open, marks, begins = quoted < ft.QUOTATION, u32(0), False
         is_gap = marks_of[text.words[words[k - 1]]] == lx.ABBREVIATED
         for between in range(words[k - 1] + 1, words[k]):
-            if _is_padding(tokens, between):
+            if lx.BEGIN <= tokens[between].shape_evidence <= lx.END:
                 begins = True
                 continue
             mark = marks_of[text.words[between]]
@@ -349,13 +333,9 @@ def _learn_gaps(text: _Text, n: i64, marks_of: U8Array, tables: Tables, rate: f3
 
 
 def learn(
-    labels: npt.NDArray[np.uint32],
-    lexicon: lx.Lexicon,
-    tables: Tables,
-    language: int = 0,
-    network: net.Learned = net.NOT_LEARNED,
+    labels: U32Array, lexicon: lx.Lexicon, tables: Tables, language: int = 0, network: net.Learned = net.NOT_LEARNED,
     progress: float = 0,
-) -> None:
+) -> None:  # fmt: skip
     """Update the tables and the network on whole sentences of a language.
 
     lexicon: what is known from text without these sentences. progress: the fraction of the text that was learned from

@@ -13,7 +13,7 @@ import numpy as np
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context import network as net
-from capfst.context.features import Scores, TokenArray
+from capfst.context.features import TokenArray, softmax
 from capfst.context.lexicon import BEGIN, END, evidence_in_25
 from capfst.kernels import inner
 from capfst.kernels.types import F32Array, F32Matrix, F64Array, I64Array, U8Array, f32, i64, u8
@@ -56,22 +56,11 @@ class Learned(NamedTuple):
         layers.inputs[:] = random.standard_normal(layers.inputs.shape) / np.sqrt(n_inputs)
         layers.output[:, : net.N_HIDDEN] = random.standard_normal((N_SHAPES, net.N_HIDDEN)) * _OUTPUT
         sums = net.Layers(**{name: np.full(shape, _INITIAL_SUM, np.float32) for name, shape in shapes.items()})
-        learned = cls(
-            embeddings,
-            layers,
-            np.full_like(embeddings, _INITIAL_SUM),
-            sums,
-            np.empty((n_inputs // net.N_INPUTS * net.N_HIDDEN, net.N_INPUTS), np.float32),
-            np.zeros_like(layers.inputs),
-            np.zeros(1, np.int64),
-            np.empty(n_inputs, np.float32),
-            np.empty(net.N_HIDDEN, np.float32),
-            np.empty(net.N_HIDDEN, np.float32),
-            np.empty(net.N_INPUTS, np.float32),
-        )
-        weights = layers.inputs.reshape(-1, net.N_INPUTS, net.N_HIDDEN)
-        learned.transposed[:] = weights.transpose(0, 2, 1).reshape(learned.transposed.shape)
-        return learned
+        transposed = layers.inputs.reshape(-1, net.N_INPUTS, net.N_HIDDEN).transpose(0, 2, 1).reshape(-1, net.N_INPUTS)
+        weights = embeddings, layers, np.full_like(embeddings, _INITIAL_SUM), sums, np.ascontiguousarray(transposed)
+        sizes = n_inputs, net.N_HIDDEN, net.N_HIDDEN, net.N_INPUTS
+        buffers = (np.empty(size, np.float32) for size in sizes)
+        return cls(*weights, np.zeros_like(layers.inputs), np.zeros(1, np.int64), *buffers)
 
     def quantized(self) -> net.Network:
         """Return the network with embeddings of 8 bits, whose scale the weights of the inputs take over."""
@@ -84,7 +73,7 @@ NOT_LEARNED = Learned.of(0, 1)
 
 
 @inner
-def span(tokens: TokenArray, t: i64) -> tuple[i64, i64]:
+def _span(tokens: TokenArray, t: i64) -> tuple[i64, i64]:
     """Return the range of the tokens of the same sentence up to SPAN from tokens[t]."""
     begin, end = t, t + 1
     while t - begin < net.SPAN and tokens[begin - 1].shape_evidence != BEGIN:
@@ -95,7 +84,7 @@ def span(tokens: TokenArray, t: i64) -> tuple[i64, i64]:
 
 
 @inner
-def read_inputs(tokens: TokenArray, t: i64, embeddings: F32Matrix, inputs: F32Array) -> None:
+def _read_inputs(tokens: TokenArray, t: i64, embeddings: F32Matrix, inputs: F32Array) -> None:
     """Fill inputs, float32[(PLACES + 1) N_INPUTS], with x_j for tokens[t]."""
     mask = len(embeddings) - 1
     for place in range(net.PLACES):
@@ -105,7 +94,7 @@ def read_inputs(tokens: TokenArray, t: i64, embeddings: F32Matrix, inputs: F32Ar
     mean = net.PLACES * net.N_INPUTS
     for d in range(net.N_INPUTS):
         inputs[mean + d] = 0
-    begin, end = span(tokens, t)
+    begin, end = _span(tokens, t)
     for other in range(begin, end):
         if other != t:
             row = i64(tokens[other].embedding) & mask
@@ -117,7 +106,7 @@ def read_inputs(tokens: TokenArray, t: i64, embeddings: F32Matrix, inputs: F32Ar
 
 
 @inner
-def fill_hidden(
+def _fill_hidden(
     tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, inputs: F32Array, layers: net.Layers, hidden: F32Array
 ) -> None:
     """Fill hidden, float32[N_HIDDEN], with h for tokens[t] in a line of this domain, given its inputs."""
@@ -130,16 +119,6 @@ def fill_hidden(
             )
     for k in range(net.N_HIDDEN):
         hidden[k] = max(hidden[k], f32(0))
-
-
-@inner
-def add_output(layers: net.Layers, hidden: F32Array, z: Scores) -> None:
-    """Add u_k · h + c_k to the scores z, [N_SHAPES]."""
-    for k in range(N_SHAPES):
-        z[k] += layers.output[k, net.N_HIDDEN]
-    for i in range(net.N_HIDDEN):
-        for k in range(N_SHAPES):
-            z[k] += layers.output[k, i] * hidden[i]
 
 
 @inner
@@ -169,18 +148,26 @@ def _apply_batch(learned: Learned, rate: f32) -> None:
 
 @inner
 def learn_word(
-    tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, p: F64Array, truth: u8, rate: f32, learned: Learned
+    tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, z: F64Array, truth: u8, rate: f32, learned: Learned
 ) -> None:
-    """Update all weights by the gradient of −ln p_truth, given the p of the shapes of tokens[t] by the network,
-    [N_SHAPES], whose inputs and hidden layer are in the buffers.
+    """Update all weights by the gradient of −ln p_truth, given the scores of the shapes of tokens[t] without the
+    network, z[N_SHAPES], which become p by it.
 
     ∂/∂z_k = p_k − [k = truth];  ∂/∂h = Σ_k ∂/∂z_k u_k where h > 0, else 0;  ∂/∂x_j = W_jᵀ ∂/∂h.
     """
     layers, sums, hidden, inputs = learned.layers, learned.layer_sums, learned.hidden, learned.inputs
     back, to_input = learned.hidden_gradient, learned.input_gradient
+    _read_inputs(tokens, t, learned.embeddings, inputs)
+    _fill_hidden(tokens, decisions, t, domain, inputs, layers, hidden)
+    for k in range(N_SHAPES):
+        z[k] += layers.output[k, net.N_HIDDEN]
+    for i in range(net.N_HIDDEN):
+        for k in range(N_SHAPES):
+            z[k] += layers.output[k, i] * hidden[i]
+    softmax(z)
     back[:] = 0
     for k in range(N_SHAPES):
-        gradient = f32(p[k] - (k == truth))
+        gradient = f32(z[k] - (k == truth))
         for i in range(net.N_HIDDEN):
             back[i] += gradient * layers.output[k, i]
         for i in range(net.N_HIDDEN):
@@ -208,7 +195,7 @@ def learn_word(
             decided = place * net.N_DECISIONS + i64(decisions[t + place - net.REACH])
             _step_row(layers.decisions, sums.decisions, decided, back, rate)
             _step_row(learned.embeddings, learned.embedding_sums, i64(other.embedding) & mask, to_input, rate)
-    begin, end = span(tokens, t)
+    begin, end = _span(tokens, t)
     for d in range(net.N_INPUTS):
         to_input[d] /= f32(max(1, end - begin - 1))
     for other in range(begin, end):

@@ -16,10 +16,10 @@ from capfst.casing.names import pattern
 from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
-from capfst.kernels import allocating, inner, kernel, outlined
+from capfst.kernels import inner, kernel, outlined
 from capfst.kernels.types import Array, I8Matrix, I32Array, I32Cube, I64Array, I64Matrix, Record, U8Array, U8Matrix
 
-from capfst.kernels.types import U32Array, U32Matrix, i64, u8, u64  # isort: skip
+from capfst.kernels.types import U16Array, U32Array, U32Matrix, i64, u8, u32, u64  # isort: skip
 from capfst.options import MAX_DOMAINS
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.text import unicode as uni
@@ -112,6 +112,7 @@ BEGIN, END, NO_CASE = 150, 151, 152
 case."""
 
 _VOWELS = uni.ascii_set("aeiouy")
+_PER_BUCKET, _LOW_BITS = 8, 0xFFFF  # of RareWords
 
 
 @outlined
@@ -148,17 +149,6 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
 
 
 @inner
-def most_frequent_shape(counts: ShapeCounts) -> tuple[i64, i64]:
-    """Return the shape with the highest count (of equal ones, the first) and the sum of the counts, int[N_SHAPES]."""
-    best, total = 0, 0
-    for shape in range(N_SHAPES):
-        total += counts[shape]
-        if counts[shape] > counts[best]:
-            best = shape
-    return best, total
-
-
-@inner
 def shape_evidence(counts: ShapeCounts) -> i64:
     """Return the shape evidence of counts by shape, int[N_SHAPES]: UNSEEN if all are 0, else an integer from 1 to 120.
 
@@ -166,7 +156,10 @@ def shape_evidence(counts: ShapeCounts) -> i64:
     the fraction of occurrences in that shape falls; and a frequency from 0 to 5, which rises with the number of
     occurrences.
     """
-    best, n = most_frequent_shape(counts)
+    best, n = 0, 0
+    for shape in range(N_SHAPES):
+        n += counts[shape]
+        best = shape if counts[shape] > counts[best] else best  # of equal ones, the first
     if n == 0:
         return UNSEEN
     fraction = counts[best] / n
@@ -194,11 +187,61 @@ def _fill_evidence(counts: I64Matrix, listed: U8Array, evidence: U8Array) -> Non
         evidence[word] = evidence_of(counts[word], listed, word)
 
 
-def word_evidence(counts: npt.NDArray[np.integer], listed: npt.NDArray[np.uint8] = NOT_LISTED) -> npt.NDArray[np.uint8]:
+def word_evidence(counts: npt.NDArray[np.integer], listed: U8Array = NOT_LISTED) -> U8Array:
     """Return `evidence_of` of all words. counts: [words, N_SHAPES]."""
     evidence = np.empty(len(counts), np.uint8)
     _fill_evidence(counts.astype(np.int64, copy=False), listed, evidence)
     return evidence
+
+
+class RareWords(NamedTuple):
+    """The shape evidence of words that the LM lacks, in 3.5 bytes each: names that are too rare for its vocabulary.
+
+    Of a word's hash, WHOLE, the high bits select the bucket, and the low 16 bits find the word there. So one word in
+    about four thousand that the table lacks gets the evidence of another, if the table has a million. Bucket b has the
+    words begins[b] … begins[b + 1] − 1, in the order of their low bits.
+    """
+
+    begins: U32Array  # [buckets + 1], ascending
+    low_bits: U16Array  # [words]
+    evidence: U8Array  # [words]
+
+    @classmethod
+    def of(cls, hashes: U32Array, evidence: U8Array) -> RareWords:
+        """Return a table of these words; of several words with one hash, the first counts."""
+        hashes, first = np.unique(hashes, return_index=True)
+        n_buckets = -(-len(hashes) // _PER_BUCKET)
+        bucket = (hashes.astype(np.uint64) * np.uint64(n_buckets) >> np.uint64(32)).astype(np.int64)
+        low_bits = (hashes & _LOW_BITS).astype(np.uint16)
+        order = np.lexsort((low_bits, bucket))
+        begins = np.searchsorted(bucket, np.arange(n_buckets + 1)).astype(np.uint32)
+        return cls(begins, low_bits[order], evidence[first][order])
+
+    def is_valid(self) -> bool:
+        """Return whether no look-up leaves the table."""
+        covers_all = self.begins[0] == 0 and self.begins[-1] == len(self.evidence) == len(self.low_bits)
+        return bool(covers_all and (self.begins[1:] >= self.begins[:-1]).all())
+
+
+NO_RARE_WORDS = RareWords(np.zeros(1, np.uint32), np.empty(0, np.uint16), np.empty(0, np.uint8))
+
+
+@inner
+def rare_evidence(rare: RareWords, word_hash: u32) -> i64:
+    """Return the shape evidence of the word with this hash; UNSEEN if the table lacks it."""
+    n_buckets = rare.begins.size - 1
+    bucket = i64(u64(word_hash) * u64(n_buckets) >> u64(32))
+    for k in range(rare.begins[bucket], rare.begins[bucket + 1] if n_buckets else 0):
+        if rare.low_bits[k] == word_hash & u32(_LOW_BITS):
+            return i64(rare.evidence[k])
+    return i64(UNSEEN)
+
+
+@kernel
+def find_rare(rare: RareWords, hashes: U32Array, evidence: U8Array) -> None:
+    """Fill evidence, uint8[n], of the words with these hashes."""
+    for k in range(hashes.size):
+        evidence[k] = rare_evidence(rare, hashes[k])
 
 
 def evidence_parts(evidence: int) -> tuple[int, int, int]:
@@ -209,24 +252,16 @@ def evidence_parts(evidence: int) -> tuple[int, int, int]:
     return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
 
 
-def _in_25(evidence: int) -> int:
+def _buckets(evidence: int) -> tuple[int, int]:
+    """Return what `evidence_in_25` and `evidence_in_12` do, of any byte, because those in a model's file may be any."""
     if evidence == UNSEEN or evidence >= BEGIN:
-        return 0
+        return 0, 0 if evidence == UNSEEN else evidence - BEGIN + 9
     shape, impurity, frequency = evidence_parts(evidence)
-    return 1 + (shape * 2 + (impurity > 1)) * 3 + (0 if frequency == 0 else 1 if frequency < 3 else 2)
+    pure = shape * 2 + (impurity > 1)
+    return 1 + pure * 3 + (0 if frequency == 0 else 1 if frequency < 3 else 2), 1 + pure
 
 
-def _in_12(evidence: int) -> int:
-    if evidence == UNSEEN:
-        return 0
-    if evidence >= BEGIN:
-        return evidence - BEGIN + 9
-    shape, impurity, _ = evidence_parts(evidence)
-    return 1 + shape * 2 + (impurity > 1)
-
-
-_IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for bucket in (_in_25, _in_12))
-"""Buckets of any byte, because the shape evidence in a model's file may be any byte."""
+_IN_25, _IN_12 = np.array([*map(_buckets, range(256))], np.uint8).T.copy()
 
 
 @inner
@@ -241,23 +276,22 @@ def evidence_in_12(evidence: i64) -> i64:
     return _IN_12[evidence]
 
 
-@allocating
-def _hash_words(data: U8Array, offsets: I64Array, starts: I32Array, lowering: uni.Lowering, hashes: U32Matrix) -> None:
-    longest = 0
-    for label in range(offsets.size - 1):
-        longest = max(longest, offsets[label + 1] - offsets[label])
-    word = np.empty(longest * uni.GROWTH + 8, np.uint8)
+@kernel
+def _hash_words(
+    data: U8Array, offsets: I64Array, starts: I32Array, lowering: uni.Lowering, word: U8Array, hashes: U32Matrix
+) -> None:
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
         size = uni.lower_into(data, start, end, start, end, word, 0, lowering)
         hash_word(word, 0, size, lowering.info, hashes[number])
 
 
-def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
+def hash_words(symbols: Symbols, starts: I32Array) -> U32Matrix:
     """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
     `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
-    _hash_words(symbols.data, symbols.offsets, starts, symbols.language.lowering, hashes)
+    word = np.empty(int(np.diff(symbols.offsets).max()) * uni.GROWTH + 8, np.uint8)
+    _hash_words(symbols.data, symbols.offsets, starts, symbols.language.lowering, word, hashes)
     return hashes
 
 
@@ -273,14 +307,19 @@ def _find_marks(data: U8Array, offsets: I64Array, starts: I32Array, info: U8Arra
             i = uni.decode(data, i, end)[1]
 
 
-def word_marks(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+def word_marks(symbols: Symbols, starts: I32Array) -> U8Array:
     """Return uint8[words], the marks of a model's lowercase words, as in Lexicon."""
     marks = np.empty(len(starts) - 1, np.uint8)
     _find_marks(symbols.data, symbols.offsets, starts, uni.INFO, marks)
     return marks
 
 
-def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+def word_numbers(starts: I32Array) -> I64Array:
+    """Return int64[V + 1], the number of each label's word."""
+    return np.append(0, np.repeat(np.arange(len(starts) - 1), np.diff(starts)))
+
+
+def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:
     """Return uint8[V + 1], the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):
@@ -290,25 +329,12 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
 
 
 def add_shape_counts(
-    labels: npt.NDArray[np.uint32],
-    word_of: npt.NDArray[np.int64],
-    shapes: npt.NDArray[np.uint8],
-    step: int,
-    counts: npt.NDArray[np.signedinteger],
+    labels: U32Array, word_of: I64Array, shapes: U8Array, step: int, counts: npt.NDArray[np.signedinteger]
 ) -> None:
-    """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES], which is contiguous."""
-    for piece, _ in pieces(labels):
-        forms = piece[(piece > 0) & (shapes[piece] != Shape.CASELESS)]
-        np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))
-
-
-def shape_counts(
-    labels: npt.NDArray[np.uint32], word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.int64]:
-    """Return int64[words, N_SHAPES]: how often a corpus has each word in each shape.
+    """Add `step` times how often a corpus has each word in each shape to counts, [words, N_SHAPES], contiguous.
 
     labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.
     """
-    counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-    add_shape_counts(labels, word_of, shapes, 1, counts)
-    return counts
+    for piece, _ in pieces(labels):
+        forms = piece[(piece > 0) & (shapes[piece] != Shape.CASELESS)]
+        np.add.at(counts.reshape(-1), word_of[forms] * N_SHAPES + shapes[forms], counts.dtype.type(step))

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import PADDING, STAGE2_LEAD, TokenArray
@@ -28,7 +27,7 @@ from capfst.kernels import add_wide, inner, multiply_shorts, part, prefetch, wid
 from capfst.kernels.memory import SHORT_COLUMNS, TILE_ROWS
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, I16Matrix, I32Array, I64Array, U8Array
 
-from capfst.kernels.types import f32, i16, i32, i64, u32, u64  # isort: skip
+from capfst.kernels.types import U16Array, U32Array, f32, i16, i32, i64, u32, u64  # isort: skip
 
 REACH = PADDING
 """The largest distance, in tokens, of words whose places are told apart."""
@@ -79,7 +78,7 @@ class Network(NamedTuple):
     output: F32Matrix  # [N_HIDDEN, N_SHAPES]: u_k
 
     @classmethod
-    def of(cls, embeddings: npt.NDArray[np.int8], layers: Layers) -> Network:
+    def of(cls, embeddings: I8Matrix, layers: Layers) -> Network:
         """Return the network with these weights.
 
         Raises:
@@ -97,12 +96,9 @@ class Network(NamedTuple):
         return cls(embeddings, layers, np.ascontiguousarray(tiles).ravel(), units, output)
 
 
+_EMPTY, _NONE = np.empty((0, N_HIDDEN), np.float32), np.empty((0, N_SHAPES), np.float32)
 NO_NETWORK = Network(
-    np.empty((0, N_INPUTS), np.int8),
-    Layers(*(np.empty((0, N_HIDDEN), np.float32) for _ in Layers._fields)),
-    np.empty(0, np.int16),
-    np.empty(0, np.float32),
-    np.empty((0, N_SHAPES), np.float32),
+    np.empty((0, N_INPUTS), np.int8), Layers(*5 * [_EMPTY]), np.empty(0, np.int16), np.empty(0, np.float32), _NONE
 )
 
 
@@ -112,7 +108,7 @@ def ending_embedding(suffix2_hash: u32) -> i64:
     return 1 + i64(u64(suffix2_hash) * u64(N_ENDINGS) >> u64(32))
 
 
-def ending_embeddings(suffix2_hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:
+def ending_embeddings(suffix2_hashes: U32Array) -> U16Array:
     """Return what `ending_embedding` does for each word, uint16[words]."""
     return (1 + (suffix2_hashes.astype(np.uint64) * np.uint64(N_ENDINGS) >> np.uint64(32))).astype(np.uint16)
 
@@ -152,15 +148,10 @@ class Queue(NamedTuple):
     @classmethod
     def of(cls, most: int) -> Queue:
         """Return an empty queue for at most so many words."""
-        return cls(
-            np.empty(most, np.int64),
-            np.empty(most, np.int64),
-            np.zeros((TILE_ROWS, _N_ALL), np.int16),
-            np.empty(N_HIDDEN * TILE_ROWS, np.int32),
-            np.empty(N_HIDDEN, np.float32),
-            np.zeros(3, np.int64),
-            np.empty(N_INPUTS, np.int16),
-        )
+        words, domains = np.empty((2, most), np.int64)
+        inputs, sums = np.zeros((TILE_ROWS, _N_ALL), np.int16), np.empty(N_HIDDEN * TILE_ROWS, np.int32)
+        hidden, near, total = np.empty(N_HIDDEN, np.float32), np.zeros(3, np.int64), np.empty(N_INPUTS, np.int16)
+        return cls(words, domains, inputs, sums, hidden, near, total)
 
 
 @inner
@@ -224,10 +215,9 @@ def _add_scores(
 
 @inner
 def add_network(
-    tokens: TokenArray, token_of: I64Array, decisions: U8Array, n: i64, first: i64, network: Network, queue: Queue,
-    log_p: F32Matrix,
-) -> None:  # fmt: skip
-    """Add the network's scores of the first n words of the queue to log_p, whose row 0 is that of word `first`."""
+    tokens: TokenArray, token_of: I64Array, decisions: U8Array, n: i64, network: Network, queue: Queue, log_p: F32Matrix
+) -> None:
+    """Add the network's scores of the first n words of the queue to log_p."""
     tile_size = TILE_ROWS * SHORT_COLUMNS
     queue.near[:] = 0
     fetched = 0
@@ -244,6 +234,4 @@ def add_network(
             multiply_shorts(queue.inputs, 0, _N_ALL, network.packed, tile * SHORT_COLUMNS * _N_ALL, _N_ALL // 2, sums)
         for row in range(n_rows):
             i = queue.words[begin + row]
-            _add_scores(
-                tokens, decisions, token_of[i], queue.domains[begin + row], network, queue, row, log_p[i - first]
-            )
+            _add_scores(tokens, decisions, token_of[i], queue.domains[begin + row], network, queue, row, log_p[i])

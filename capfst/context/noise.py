@@ -22,11 +22,11 @@ from capfst.context.context_model import Context
 from capfst.context.domains import ANY
 from capfst.context.features import softmax
 from capfst.context.shape_scores import score
-from capfst.context.tokens import read_words
+from capfst.context.tokens import TokenizedText, read_words
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating
-from capfst.kernels.types import F32Matrix, F64Matrix, I32Array, U8Array, f64
+from capfst.kernels.types import F32Matrix, F64Array, F64Matrix, I32Array, I64Array, U8Array, f64
 from capfst.text.tokenizer import NEWLINE
 
 PART = "noise"
@@ -43,14 +43,12 @@ _EXCESS = np.array([0.01, 0.02, 0.05, 0.1])
 _SMALL_STEP = 1e-4  # nats: the last step that changes the weights
 _WEIGHTS = 1.0, 1.3
 """Of the evidence of words written in lower case, and of others, relative to ln p. Tuned on held-out text."""
-_Shapes = npt.NDArray[np.uint8]
-_Random = npt.NDArray[np.float64]
 
 
 class Noise(NamedTuple):
     """The value of the written case."""
 
-    evidence: npt.NDArray[np.float32]  # [N_ROWS, N_SHAPES], as from channel.py
+    evidence: F32Matrix  # [N_ROWS, N_SHAPES], as from channel.py
 
     @classmethod
     def of(cls, model: CapFst) -> Noise | None:
@@ -78,54 +76,29 @@ def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
 
     transducer: of the words that the context model knows; it takes text that is already tokenized.
     """
-    documents = [_Document(lines, context, transducer) for lines in _documents(text)]
-    noisy = [
-        (document, _noisy(document, 2 * number + of_text, of_text), of_text)
-        for number, document in enumerate(documents)
-        for of_text in (False, True)
-    ]
     rows, log_p, truths = [np.empty(0, np.int32)], [np.empty((0, N_SHAPES), np.float32)], [np.empty(0, np.uint8)]
-    for document, shapes, of_text in noisy:
-        its_rows, its_log_p = document.score(shapes, context, Style().counts if of_text else NO_STYLE)
-        shows = (its_rows >= 0) & (shapes & MAY_BEGIN == 0)
-        rows.append(its_rows[shows])
-        log_p.append(its_log_p[shows])
-        truths.append(document.shapes[shows] & SHAPE)
+    buf, zeros = np.frombuffer(text, np.uint8), np.zeros((N_ROWS, N_SHAPES), np.float32)
+    ends = np.flatnonzero(buf == ord("\n"))[_LINES - 1 :: _LINES] + 1
+    for number, document in enumerate(np.split(buf, ends)):
+        words = transducer.words(document)
+        words.may_begin[:] = False
+        read = read_words(document, words, context, transducer, True, ANY)
+        true_shapes = written_shapes(document, words, transducer.pretokenized)
+        true_shapes[true_shapes & SHAPE == Shape.LOWER] |= HAS_SMALL  # also n't and 5th: no line is in capitals
+        for of_text in (False, True):
+            shapes = _noisy(read, true_shapes, 2 * number + of_text, of_text)
+            written = Written.of(shapes, zeros, Style().counts if of_text else NO_STYLE)
+            its_log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
+            score(read, context, its_log_p, written=written)
+            shows = (written.rows >= 0) & (shapes & MAY_BEGIN == 0)
+            rows.append(written.rows[shows])
+            log_p.append(its_log_p[shows])
+            truths.append(true_shapes[shows] & SHAPE)
     weights = _fit(np.concatenate(rows), np.concatenate(log_p), np.concatenate(truths), _prior())
     return Noise(_stable(weights * np.where(np.arange(N_ROWS) % N_SHAPES == Shape.LOWER, *_WEIGHTS)[:, None]))
 
 
-def _documents(text: bytes) -> list[npt.NDArray[np.uint8]]:
-    buf = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(buf == ord("\n"))[_LINES - 1 :: _LINES] + 1
-    return [document for document in np.split(buf, ends) if document.size]
-
-
-class _Document:
-    """Lines of cased text, whose words can be made careless."""
-
-    def __init__(self, buf: npt.NDArray[np.uint8], context: Context, transducer: Transducer) -> None:
-        self.buf, self.words = buf, transducer.words(buf)
-        self.words.may_begin[:] = False
-        n = len(self.words.starts)
-        self.text, self.lowercaser = read_words(buf, self.words, np.zeros(n, np.bool_), context, transducer, True, ANY)
-        self.shapes = written_shapes(buf, self.words, transducer.pretokenized)
-        self.shapes[self.shapes & SHAPE == Shape.LOWER] |= HAS_SMALL  # also n't and 5th: no line is in capitals
-        is_end = self.words.token_types == NEWLINE
-        self.line = np.cumsum(is_end) - is_end
-        self.is_frequent = self.text.tokens["frequency_rank"][self.text.token_of] > 0
-
-    def score(
-        self, shapes: _Shapes, context: Context, style: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the row of each word if it is written in these shapes, and ln p of its true shapes."""
-        written = Written.of(shapes, np.zeros((N_ROWS, N_SHAPES), np.float32), style)
-        log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
-        score(self.buf, self.words, self.text, self.lowercaser, context, log_p, written=written)
-        return written.rows, log_p
-
-
-def _stable(weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+def _stable(weights: npt.NDArray[np.floating]) -> F32Matrix:
     """Return the weights, changed so that the best casing of a line is still the best one if the line is written in it,
     which is a line with less noise.
 
@@ -142,25 +115,25 @@ def _stable(weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     return (-lead).reshape(weights.shape).astype(np.float32)
 
 
-def _noisy(document: _Document, seed: int, of_text: bool) -> _Shapes:
+def _noisy(text: TokenizedText, true_shapes: U8Array, seed: int, of_text: bool) -> U8Array:
     """Return the written shapes of a document's words with noise: of one kind, or of one in each line."""
-    n = len(document.shapes)
-    unit = np.zeros(n, np.int64) if of_text else document.line
+    n, is_end = len(true_shapes), text.source.words.token_types == NEWLINE
+    unit = np.zeros(n, np.int64) if of_text else np.cumsum(is_end) - is_end
     kind = np.searchsorted(_KINDS, _random(seed, 0, unit), side="right")
     missing = _MOST_MISSING * _random(seed, 1, unit)
     excess = _EXCESS[(len(_EXCESS) * _random(seed, 2, unit)).astype(np.int64)]
     chance = _random(seed, 3, np.arange(n))
-    shape = document.shapes & SHAPE
-    is_lower, is_rare = shape == Shape.LOWER, ~document.is_frequent
+    shape, is_rare = true_shapes & SHAPE, text.tokens["frequency_rank"][text.token_of] == 0
+    is_lower = shape == Shape.LOWER
     loses = np.isin(shape, (Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED)) & np.isin(kind, (1, 3)) & (chance < missing)
     gains = is_lower & ((np.isin(kind, (2, 3)) & (chance < excess)) | ((kind == 4) & is_rare) | (kind == 5))
-    shapes = document.shapes.copy()
+    shapes = true_shapes.copy()
     shapes[loses] = shapes[loses] & MAY_BEGIN | HAS_SMALL | Shape.LOWER
     shapes[gains] = shapes[gains] & MAY_BEGIN | HAS_SMALL | Shape.CAPITALIZED
     return shapes
 
 
-def _random(seed: int, stream: int, numbers: npt.NDArray[np.int64]) -> _Random:
+def _random(seed: int, stream: int, numbers: I64Array) -> F64Array:
     """Return pseudo-random numbers in [0, 1), the same for the same arguments (SplitMix64; Steele et al. 2014)."""
     z = numbers.astype(np.uint64) + np.uint64((seed << 34) + (stream << 32) + 1)
     z *= np.uint64(0x9E3779B97F4A7C15)
@@ -169,7 +142,7 @@ def _random(seed: int, stream: int, numbers: npt.NDArray[np.int64]) -> _Random:
     return ((z ^ z >> np.uint64(31)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
 
 
-def _prior() -> npt.NDArray[np.float32]:
+def _prior() -> F32Matrix:
     """Return ln P(written | true), float32[N_ROWS, N_SHAPES], if noise occurred at the rates of the styles."""
     p = np.full((N_MISSING, N_EXCESS, N_SHAPES, N_SHAPES), 2e-4)  # …, true, written
     missing = np.array([0.005, 0.05, 0.13, 0.3, 0.52, 0.78, 0.95])[:, None]
@@ -183,12 +156,7 @@ def _prior() -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(repeated.reshape(N_ROWS, N_SHAPES), np.float32)
 
 
-def _fit(
-    rows: npt.NDArray[np.int32],
-    log_p: npt.NDArray[np.float32],
-    truths: npt.NDArray[np.uint8],
-    prior: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+def _fit(rows: I32Array, log_p: F32Matrix, truths: U8Array, prior: F32Matrix) -> F32Matrix:
     """Return the weights that maximize Σ ln softmax(log_p + weights[row])[truth] − ½ Σ (weights − prior)², by Newton's
     method."""
     weights, step = prior.astype(np.float64), np.inf
@@ -219,7 +187,7 @@ def _add_derivatives(
                 hessian[row, N_SHAPES * k + j] += p[k] * ((k == j) - p[j])
 
 
-def _solved(matrices: npt.NDArray[np.float64], vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _solved(matrices: npt.NDArray[np.float64], vectors: F64Matrix) -> F64Matrix:
     """Solve matrices[i] x = vectors[i] by elimination, in place, in the same way on all processors. The matrices are
     positive definite."""
     n = vectors.shape[1]

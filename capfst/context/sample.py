@@ -9,75 +9,57 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.corpus.labels import pieces
-from capfst.kernels import allocating
-from capfst.kernels.types import U32Array, i64
+from capfst.kernels.types import I64Array, U32Array
 
 
-def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-    """Return how many labels of each source to learn from, given its size: all, or as many as of any other source;
-    `most` in total."""
-    left, quota = most, np.zeros(len(sizes), np.int64)
-    for rank, source in enumerate(np.argsort(sizes, kind="stable").tolist()):
-        quota[source] = min(int(sizes[source]), left // (len(sizes) - rank))
-        left -= int(quota[source])
+def quotas(sizes: I64Array, most: int, tempers: bool = False) -> I64Array:
+    """Return how many labels of each source to learn from, given its size: all, or as many as of any other source (or
+    `tempers`: in proportion to the square root of its size); `most` in total."""
+    weights, quota = np.sqrt(sizes) if tempers else np.ones(len(sizes)), np.zeros(len(sizes), np.int64)
+    rest = weights.sum()
+    for source in np.argsort(sizes, kind="stable").tolist():  # small ones first, whose labels may be too few
+        quota[source] = min(int(sizes[source]), int(most * weights[source] / max(1, rest)))
+        most, rest = most - int(quota[source]), rest - weights[source]
     return quota
 
 
-@allocating
-def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, run: i64, selected: U32Array) -> tuple[i64, i64]:
-    """Copy the selected labels; return their number and the number of the sentence that comes next.
-
-    Of a source of `size` labels, runs of sentences with a total of `quota` labels are selected, evenly spread.
-    sentence: the number in its source of the first label's sentence.
-    """
-    n = 0
-    for label in labels:
-        if sentence // run * quota % size < quota:
-            selected[n] = label
-            n += 1
-        sentence += label == 0
-    return n, sentence
-
-
-def select(labels: npt.NDArray[np.uint32], quota: int, run: int = 1) -> npt.NDArray[np.uint32]:
+def select(labels: U32Array, quota: int, run: int = 1) -> U32Array:
     """Return about `quota` of the labels of a source, in whole sentences, evenly spread. run: how many sentences stay
     together."""
     parts, sentence = [np.zeros(0, np.uint32)], 0
     for piece, _ in pieces(labels):
-        selected = np.empty(len(piece), np.uint32)
-        n, sentence = _select(piece, sentence, quota, labels.size, run, selected)
-        parts.append(selected[:n].copy())
+        ends = np.cumsum(piece == 0)
+        sentences = np.append(0, ends[:-1]) + sentence
+        parts.append(piece[sentences // run * quota % labels.size < quota])
+        sentence += int(ends[-1])
     return np.concatenate(parts)
 
 
-def sample(
-    labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int, run: int = 1
-) -> list[npt.NDArray[np.uint32]]:
+def sample(labels: U32Array, ends: I64Array, most: int, run: int = 1) -> list[U32Array]:
     """Return the labels to learn from, by source, `most` in total. ends: where each source ends in the labels. run: how
     many sentences stay together."""
     return smaller(np.split(labels, ends[:-1]), most, run)
 
 
-def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
-    """Return a smaller sample of labels by source, `most` in total. run: how many sentences stay together."""
-    wanted = quotas(np.array([labels.size for labels in sources], np.int64), most).tolist()
+def smaller(sources: list[U32Array], most: int, run: int = 1, tempers: bool = False) -> list[U32Array]:
+    """Return a smaller sample of labels by source, as by `quotas`. run: how many sentences stay together."""
+    wanted = quotas(np.array([labels.size for labels in sources], np.int64), most, tempers).tolist()
     return [
         labels if quota == labels.size else select(labels, quota, run)
         for labels, quota in zip(sources, wanted, strict=True)
     ]
 
 
-def slices(labels: npt.NDArray[np.uint32], n: int) -> list[npt.NDArray[np.uint32]]:
+def slices(labels: U32Array, n: int) -> list[U32Array]:
     """Cut labels of whole sentences into n slices of whole sentences, of about equal size; some may be empty."""
     ends = np.append(0, np.flatnonzero(labels == 0) + 1)
     cuts = ends[np.searchsorted(ends, np.arange(n + 1) * labels.size // n)]
     return [labels[begin:end] for begin, end in pairwise(cuts.tolist())]
 
 
-def enclosed(sentences: npt.NDArray[np.uint32], label: int) -> npt.NDArray[np.uint32]:
+def enclosed(sentences: U32Array, label: int) -> U32Array:
     """Return the sentences, each followed by a 0, with the label inserted before and after each, so that what is
     learned from them does not depend on where a sentence begins or ends."""
     ends = np.flatnonzero(sentences == 0)

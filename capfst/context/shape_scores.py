@@ -11,21 +11,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
-from capfst.casing.types import Words
 from capfst.context import features as ft
 from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
-from capfst.context.lexicon import UNSEEN, has_case
+from capfst.context.lexicon import BEGIN, UNSEEN, has_case
 from capfst.context.network import Queue, add_network, gets_network
-from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
+from capfst.context.tokens import TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 
 _GIVEN = np.float32(-8.0)
 """ln p of the shapes that a word does not have, if its shape is given."""
+_DECISIONS = np.array([7, 0, 8, 10], np.uint8)
+"""The decision (features.py) on a word whose shape is given, by shape."""
 _NONE_GIVEN = np.empty(0, np.uint8)
 
 
@@ -47,10 +47,7 @@ _NONE_KEPT = Kept.of(range(0), 0)
 class _Scoring(NamedTuple):
     """A text, what scores it, its scores, and buffers: of the stages line after line, and the network at the end."""
 
-    buf: U8Array
-    words: Words
     text: TokenizedText
-    lowercaser: Lowercaser
     context: Context
     given: U8Array
     written: Written
@@ -79,19 +76,12 @@ def _put(z: F32Array, lower: f32, capitalized: f32, upper: f32, mixed: f32) -> N
     z[0], z[1], z[2], z[3] = lower - most, capitalized - most, upper - most, mixed - most
 
 
-@inner
-def _subtract_largest(z: F32Array) -> None:
-    """Subtract the largest score, z[N_SHAPES], from all."""
-    _put(z, z[0], z[1], z[2], z[3])
-
-
 @inlined
-def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
-    """Return the sums of the weights in the rows of n features: the first and the third weight in the low and high 16
-    bits of one number, the second in another. A slot that holds another feature's row counts as EMPTY_ROW. rows: a
-    table as in Context.
+def scores_of(rows: U32Array, features: U32Array, n: i64) -> tuple[i64, i64, i64]:
+    """Return the scores of CAPITALIZED, UPPER and MIXED: the sums of the weights in the rows of n features; LOWER's is
+    0. A slot that holds another feature's row counts as EMPTY_ROW. rows: a table as in Context.
 
-    All numbers have 32 bits, so that most rows are added at once.
+    CAPITALIZED and MIXED are summed in the low and high 16 bits of one number, so that most rows are added at once.
     """
     odd, even = u32(0), u32(0)
     mask, bits = u32(rows.size - 1), u32(count_ones(rows.size - 1))
@@ -102,34 +92,7 @@ def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
         row = row if u32(row >> u32(24)) == owner else EMPTY_ROW
         odd = u32(odd + u32(row & u32(0x00FF00FF)))
         even = u32(even + u32(row >> u32(8) & u32(0xFF)))
-    return odd, even
-
-
-@inner
-def scores_of(sums: tuple[u32, u32], n: i64) -> tuple[i64, i64, i64]:
-    """Return the scores of CAPITALIZED, UPPER and MIXED, given the sums of n rows; LOWER's is 0."""
-    odd, even = sums
     return i64(odd & u32(0xFFFF)) - 128 * n, i64(even) - 128 * n, i64(odd >> u32(16)) - 128 * n
-
-
-@inner
-def _take_given(
-    text: TokenizedText, begin: i64, end: i64, given: U8Array, decisions: U8Array, log_p: F32Matrix
-) -> tuple[i64, i64]:
-    """Fill log_p and the decisions on the words begin … end − 1 whose shape is given. Return the number of those with
-    case, and the number of those with capitals."""
-    n_words, n_capitals = 0, 0
-    for i in range(begin, end):
-        t, shape = text.token_of[i], i64(given[i])
-        if shape < N_SHAPES and has_case(text.tokens[t].shape_evidence):
-            for k in range(N_SHAPES):
-                log_p[i, k] = _GIVEN
-            log_p[i, shape] = 0
-            settled = ft.settled_decision(log_p[i])
-            decisions[t] = settled
-            n_words += 1
-            n_capitals += ft.has_capitals(settled)
-    return n_words, n_capitals
 
 
 @inner
@@ -142,8 +105,10 @@ def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i
     text, context, given, log_p = scoring.text, scoring.context, scoring.given, scoring.log_p
     tokens, rows = text.tokens, context.first_pass
     n_unsettled, n_words, n_capitals = 0, 0, 0
-    if given.size > 0:
-        n_words, n_capitals = _take_given(text, begin, end, given, scoring.decisions, log_p)
+    for i in range(begin, end if given.size > 0 else begin):
+        of_given = scoring.decisions[text.token_of[i]]
+        n_words += of_given != ft.NO_DECISION
+        n_capitals += ft.has_capitals(of_given)
     if context.language_evidence.shape[1] != 0:
         language = domain // (context.n_domains // context.language_evidence.shape[1])
         for i in range(begin, end):
@@ -168,8 +133,7 @@ def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
             _keep(scoring.kept, i, 0, scoring.features[j], ft.N_FIRST_FEATURES)
-            sums = sum_rows(rows, scoring.features[j], ft.N_FIRST_FEATURES)
-            whole, scale = scores_of(sums, ft.N_FIRST_FEATURES), context.scales[2]
+            whole, scale = scores_of(rows, scoring.features[j], ft.N_FIRST_FEATURES), context.scales[2]
             capitalized, upper, mixed = f32(scale * whole[0]), f32(scale * whole[1]), f32(scale * whole[2])
             settled = ft.settled_by(f32(0), capitalized, upper, mixed)
             scoring.decisions[t] = settled
@@ -188,7 +152,7 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
 
     Returns the number of words that remain, and the number of scored words whose decision has capitals.
     """
-    text, lowercaser, context, log_p = scoring.text, scoring.lowercaser, scoring.context, scoring.log_p
+    text, context, log_p = scoring.text, scoring.context, scoring.log_p
     tokens, n_uncertain, n_capitals = text.tokens, 0, 0
     for block in range(0, n_unsettled, ft.BLOCK):
         block_end = min(n_unsettled, block + ft.BLOCK)
@@ -200,17 +164,17 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
         for j in range(block, block_end):
             i = scoring.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            _keep(scoring.kept, i, ft.N_FIRST_FEATURES, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
-            sums = sum_rows(context.stage1, scoring.features[j - block], ft.N_NEIGHBOR_FEATURES)
-            capitalized, upper, mixed = scores_of(sums, ft.N_NEIGHBOR_FEATURES)
+            features = scoring.features[j - block]
+            _keep(scoring.kept, i, ft.N_FIRST_FEATURES, features, ft.N_NEIGHBOR_FEATURES)
+            capitalized, upper, mixed = scores_of(context.stage1, features, ft.N_NEIGHBOR_FEATURES)
             evidence, of_word = tokens[t].shape_evidence, context.words[text.labels[i]].scores
             if evidence != UNSEEN and text.labels[i] != 0:
                 capitalized, upper, mixed = capitalized + of_word[0], upper + of_word[1], mixed + of_word[2]
             else:
-                hash_lowercase(scoring.buf, scoring.words, i, lowercaser)
-                n = ft.word_features(lowercaser.hashes, evidence, domain, scoring.word_features)
+                hash_lowercase(text.source, i)
+                n = ft.word_features(text.source.hashes, evidence, domain, scoring.word_features)
                 _keep(scoring.kept, i, ft.OWN_FEATURES, scoring.word_features, n)
-                more = scores_of(sum_rows(context.stage1, scoring.word_features, n), n)
+                more = scores_of(context.stage1, scoring.word_features, n)
                 capitalized, upper, mixed = capitalized + more[0], upper + more[1], mixed + more[2]
             scale = context.scales[0]
             _put(z, f32(0), f32(scale * capitalized), f32(scale * upper), f32(scale * mixed))
@@ -238,10 +202,10 @@ def _stage2(scoring: _Scoring, n_uncertain: i64, n_words: i64, n_capitals: i64, 
             ft.prefetch_rows(context.stage2, 1, features, ft.N_DECISION_FEATURES)
         for j in range(block, block_end):
             i = scoring.unsettled[j]
-            z = scoring.log_p[i]
-            _keep(scoring.kept, i, ft.DECIDED_FEATURES, scoring.features[j - block], ft.N_DECISION_FEATURES)
-            sums = sum_rows(context.stage2, scoring.features[j - block], ft.N_DECISION_FEATURES)
-            whole, scale, weight = scores_of(sums, ft.N_DECISION_FEATURES), context.scales[1], f32(ft.PRIOR_WEIGHT)
+            z, features = scoring.log_p[i], scoring.features[j - block]
+            _keep(scoring.kept, i, ft.DECIDED_FEATURES, features, ft.N_DECISION_FEATURES)
+            whole = scores_of(context.stage2, features, ft.N_DECISION_FEATURES)
+            scale, weight = context.scales[1], f32(ft.PRIOR_WEIGHT)
             _put(
                 z, weight * z[0], weight * z[1] + f32(scale * whole[0]), weight * z[2] + f32(scale * whole[1]),
                 weight * z[3] + f32(scale * whole[2]),
@@ -268,29 +232,24 @@ def _score(scoring: _Scoring) -> None:
         begin = end
     if len(context.network.embeddings) != 0:
         queue = scoring.queue
-        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, log_p)
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, log_p)
         for k in range(n_queued):
-            _subtract_largest(log_p[queue.words[k]])
+            z = log_p[queue.words[k]]
+            _put(z, z[0], z[1], z[2], z[3])
         of_words = scoring.kept.network
         n_queued = n_queued if of_words.shape[0] != 0 else 0
-        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, 0, context.network, queue, of_words)
+        add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, of_words)
     for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
-            add_evidence(written, i, log_p[i])
-            _subtract_largest(log_p[i])
+            z = log_p[i]
+            add_evidence(written, i, z)
+            _put(z, z[0], z[1], z[2], z[3])
 
 
 def score(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    text: TokenizedText,
-    lowercaser: Lowercaser,
-    context: Context,
-    log_p: npt.NDArray,
-    given: npt.NDArray[np.uint8] | None = None,
-    written: Written = NOT_USED,
+    text: TokenizedText, context: Context, log_p: F32Matrix, given: U8Array | None = None, written: Written = NOT_USED,
     kept: Kept = _NONE_KEPT,
-) -> None:
+) -> None:  # fmt: skip
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
     likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others.
     kept: is filled in."""
@@ -298,5 +257,10 @@ def score(
     features = np.empty((ft.BLOCK, max(ft.N_NEIGHBOR_FEATURES, ft.N_DECISION_FEATURES)), np.uint32)
     word_features, candidates = np.empty(ft.MAX_WORD_FEATURES, np.uint32), np.empty(ft.BLOCK, np.int64)
     unsettled, decisions = np.empty(n_tokens, np.int64), np.full(n_tokens, ft.NO_DECISION, np.uint8)
+    if given.size > 0:
+        is_given = (given < N_SHAPES) & (text.tokens["shape_evidence"][text.token_of] < BEGIN)
+        shapes, rows = given[is_given], np.flatnonzero(is_given)
+        log_p[rows], log_p[rows, shapes] = _GIVEN, 0
+        decisions[text.token_of[rows]] = _DECISIONS[shapes]
     buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept
-    _score(_Scoring(buf, words, text, lowercaser, context, given, written, log_p, *buffers))
+    _score(_Scoring(text, context, given, written, log_p, *buffers))

@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import LowerCase, Transducer, canonical_lowercase
 from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
+from capfst.context import lexicon as lx
 from capfst.context.classes import RARE
 from capfst.context.context_model import Context
-from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain, own_language
+from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, known_token, sentence_padding
-from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, WordRecord, has_case, hash_word
 from capfst.context.network import ending_embedding
-from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -33,29 +31,27 @@ from capfst.text.unicode import GROWTH, Lowering, lower_into
 _AHEAD = 16  # words
 
 
-class Lowercaser(NamedTuple):
-    """Parameters of lowercasing, and buffers for one OOV word and its forms."""
+class Source(NamedTuple):
+    """The words of a buffer; parameters of lowercasing, and buffers for one OOV word and its forms."""
 
+    buf: U8Array
+    words: Words
     lower: LowerCase
     stripping: Lowering  # also removes diacritics
     known: Index  # of the words that the model has
-    hashes: U32Array  # [N_HASHES], of `lower.word`
+    hashes: U32Array  # [lx.N_HASHES], of `lower.word`
     stripped: U8Array  # `lower.word` without diacritics
     parts: U64Array  # `stripped` in groups of eight bytes
 
     @classmethod
-    def of(cls, transducer: Transducer, longest: int) -> Lowercaser:
-        """Allocate buffers for words of at most `longest` bytes."""
-        size = longest * GROWTH + 8
+    def of(cls, buf: U8Array, words: Words, transducer: Transducer) -> Source:
+        """Return a buffer's words. transducer: that found them."""
+        size = int((words.ends - words.starts).max(initial=0)) * GROWTH + 8
         lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
-        return cls(
-            LowerCase(transducer.pretokenized, lowering, *memory),
-            transducer.stripping,
-            transducer.index,
-            np.empty(N_HASHES, np.uint32),
-            np.empty(size * GROWTH, np.uint8),
-            np.empty(size * GROWTH // 8 + 1, np.uint64),
-        )
+        lower = LowerCase(transducer.pretokenized, lowering, *memory)
+        hashes, stripped = np.empty(lx.N_HASHES, np.uint32), np.empty(size * GROWTH, np.uint8)
+        parts = np.empty(size * GROWTH // 8 + 1, np.uint64)
+        return cls(buf, words, lower, transducer.stripping, transducer.index, hashes, stripped, parts)
 
 
 class LogOddsSums(NamedTuple):
@@ -68,6 +64,7 @@ class LogOddsSums(NamedTuple):
 class TokenizedText(NamedTuple):
     """Tokens of a buffer's words, line by line, as the features read them."""
 
+    source: Source
     tokens: TokenArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: I64Array  # [n]: the token of each word; of a line end, the padding after its line
     labels: U32Array  # [n]: the first label of each word, or of an OOV word's proxy, or 0
@@ -76,58 +73,55 @@ class TokenizedText(NamedTuple):
 
 
 @outlined
-def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -> i64:
-    """Fill lowercaser.lower.word with word i in lower case in the LM's spelling, and lowercaser.hashes; return the
-    word's size."""
-    lower = lowercaser.lower
-    size = canonical_lowercase(buf, words.starts[i], words.ends[i], words.token_types[i], lower)
-    hash_word(lower.word, 0, size, lower.lowering.info, lowercaser.hashes)
+def hash_lowercase(source: Source, i: i64) -> i64:
+    """Fill source.lower.word with word i in lower case in the LM's spelling, and source.hashes; return its size."""
+    words, lower = source.words, source.lower
+    size = canonical_lowercase(source.buf, words.starts[i], words.ends[i], words.token_types[i], lower)
+    lx.hash_word(lower.word, 0, size, lower.lowering.info, source.hashes)
     return size
 
 
 @inner
-def _oov_token(
-    buf: U8Array, words: Words, i: i64, unseen: bool, rare: RareWords, lowercaser: Lowercaser, token: Token
-) -> i64:
-    """Fill the token of OOV word i, and lowercaser as hash_lowercase does; return the word's size."""
-    size = hash_lowercase(buf, words, i, lowercaser)
-    is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
-    is_cased = is_word and shape_of(lowercaser.lower.word, 0, size, lowercaser.lower.lowering.info) != Shape.CASELESS
-    token.shape_evidence = rare_evidence(rare, lowercaser.hashes[WHOLE]) if is_cased else NO_CASE
-    token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
+def _oov_token(source: Source, i: i64, unseen: bool, rare: lx.RareWords, token: Token) -> i64:
+    """Fill the token of OOV word i, and the buffers as hash_lowercase does; return the word's size."""
+    size = hash_lowercase(source, i)
+    is_word = unseen and (source.words.token_types[i] == WORD or source.words.token_types[i] == COMPOUND)
+    is_cased = is_word and shape_of(source.lower.word, 0, size, source.lower.lowering.info) != Shape.CASELESS
+    token.shape_evidence = lx.rare_evidence(rare, source.hashes[lx.WHOLE]) if is_cased else lx.NO_CASE
+    token.word_hash, token.suffix2_hash = source.hashes[lx.WHOLE], source.hashes[lx.SUFFIX + 1]
     token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
     token.lower_class = token.cased_class = RARE
     return size
 
 
 @inner
-def fill_token(buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, token: Token) -> None:
+def fill_token(source: Source, i: i64, context: Context, token: Token) -> None:
     """Fill the token of word i, without what depends on its line."""
-    if words.n_forms[i] != 0:
-        known_token(context.words[words.first_labels[i]], token)
+    if source.words.n_forms[i] != 0:
+        known_token(context.words[source.words.first_labels[i]], token)
     else:
-        _oov_token(buf, words, i, True, context.rare, lowercaser, token)
+        _oov_token(source, i, True, context.rare, token)
 
 
 @outlined
-def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
+def _proxy(source: Source, size: i64) -> u32:
     """Return the first label of the known word that the OOV word lower.word[:size] is without its diacritics; 0 if
     there is none."""
-    word, stripped = lowercaser.lower.word, lowercaser.stripped
+    word, stripped = source.lower.word, source.stripped
     has_diacritics = False
     for k in range(size):
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
         return 0
-    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.stripping)
-    return find_label(stripped, size, lowercaser.known, lowercaser.parts)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, source.stripping)
+    return find_label(stripped, size, source.known, source.parts)
 
 
 @inner
-def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
+def _add_log_odds(known: lx.WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
     for language in range(of_languages.size):
         sums.languages[language] += of_languages[language]
-    of_language = sums.domains[own_language(of_languages)]
+    of_language = sums.domains[likeliest_domain(of_languages)]
     for domain in range(MAX_DOMAINS):  # all at once; domains that the context model lacks have log-odds 0
         of_language[domain] += known.domain_log_odds[domain]
 
@@ -140,6 +134,8 @@ def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n
     if given != ANY:
         language = given
     text.domains[number] = language * n_domains + likeliest_domain(sums.domains[language, :n_domains])
+    for other in range(sums.languages.size):
+        sums.languages[other] = 0
     for other in range(len(sums.domains)):
         for domain in range(MAX_DOMAINS):
             sums.domains[other, domain] = 0
@@ -149,11 +145,11 @@ def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n
 
 @kernel
 def _read(
-    buf: U8Array, words: Words, begins: BoolArray, unseen: bool, context: Context, lowercaser: Lowercaser,
-    sums: LogOddsSums, language: i64, text: TokenizedText,
-) -> None:  # fmt: skip
+    begins: BoolArray, unseen: bool, context: Context, sums: LogOddsSums, language: i64, text: TokenizedText
+) -> None:
     """Fill `text`. The domain of a line (of a sentence, if there are several languages) is the likeliest one given its
     known words, and the given language, if it is not ANY."""
+    source, words = text.source, text.source.words
     t = sentence_padding(text.tokens, 0)
     position, domain = 0, 0
     last = words.starts.size - 1
@@ -182,14 +178,14 @@ def _read(
             known_token(known, token)
             _add_log_odds(known, context.language_log_odds[label], sums)
         else:
-            size = _oov_token(buf, words, i, unseen, context.rare, lowercaser, token)
-            if token.shape_evidence == UNSEEN:
-                label = _proxy(lowercaser, size)
+            size = _oov_token(source, i, unseen, context.rare, token)
+            if token.shape_evidence == lx.UNSEEN:
+                label = _proxy(source, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     known_token(context.words[label], token)
                 else:
                     label = u32(0)
-            elif has_case(token.shape_evidence):
+            elif lx.has_case(token.shape_evidence):
                 label = u32(0)
         text.labels[i] = label
         token.position, token.language_evidence = min(position, MAX_POSITION), 0
@@ -199,44 +195,22 @@ def _read(
     _end_domain(text, domain, words.starts.size, sums, n_domains, language)
 
 
-@kernel
-def measure(words: Words, begins: BoolArray) -> tuple[i64, i64, i64]:
-    """Return the length of the longest word, and the numbers of words with which sentences begin and of line ends."""
-    longest, n_begins, n_newlines = 0, 0, 0
-    for i in range(words.starts.size):
-        longest = max(longest, words.ends[i] - words.starts[i])
-        n_begins += begins[i]
-        n_newlines += words.token_types[i] == NEWLINE
-    return longest, n_begins, n_newlines
-
-
 def read_words(
-    buf: npt.NDArray[np.uint8],
-    words: Words,
-    begins: npt.NDArray[np.bool_],
-    context: Context,
-    transducer: Transducer,
-    unseen: bool,
-    language: int,
-) -> tuple[TokenizedText, Lowercaser]:
-    """Return a buffer's words as tokens, and the lowercaser for its OOV words.
+    buf: U8Array, words: Words, context: Context, transducer: Transducer, unseen: bool, language: int
+) -> TokenizedText:
+    """Return a buffer's words as tokens.
 
-    begins: bool[n], whether the word is taken to begin a sentence inside its line. unseen: whether OOV words have case.
-    language: the number of the language of all lines, in a context model of several; ANY: infer that of each sentence
-    from its words.
+    unseen: whether OOV words have case. language: the number of the language of all lines, in a context model of
+    several; ANY: infer that of each sentence from its words.
     """
-    n = len(words.token_types)
-    longest, n_begins, n_newlines = measure(words, begins)
-    n_domains = 1 + n_newlines + n_begins * (context.n_languages > 0)
-    text = TokenizedText(
-        np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
-        np.empty(n, np.int64),
-        np.empty(n, np.uint32),
-        np.empty(n_domains, np.int64),
-        np.empty(n_domains, np.int64),
-    )
-    lowercaser = Lowercaser.of(transducer, longest)
-    n_languages = context.n_languages
+    begins, n, n_languages = words.begins, len(words.starts), context.n_languages
+    n_begins = np.count_nonzero(begins)
+    n_newlines = np.count_nonzero(words.token_types == NEWLINE)
+    n_domains = 1 + n_newlines + n_begins * (n_languages > 0)
+    tokens = np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN)
+    domains, ends = np.empty((2, n_domains), np.int64)
+    source = Source.of(buf, words, transducer)
+    text = TokenizedText(source, tokens, np.empty(n, np.int64), np.empty(n, np.uint32), domains, ends)
     sums = LogOddsSums(np.zeros(n_languages, np.int64), np.zeros((max(1, n_languages), MAX_DOMAINS), np.int64))
-    _read(buf, words, begins, unseen, context, lowercaser, sums, language, text)
-    return text, lowercaser
+    _read(begins, unseen, context, sums, language, text)
+    return text

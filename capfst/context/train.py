@@ -3,7 +3,7 @@
 In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the context model.
 
 The steps: a sample of the corpus (sample.py) → what is known of each word (lexicon.py, classes.py), and of which domain
-(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (context_model.py).
+(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (`context_of`).
 """
 
 from __future__ import annotations
@@ -12,43 +12,44 @@ import logging
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
-from capfst.context.context_model import Context, context_of, word_records
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables, learn
 from capfst.context.learn_network import Learned
-from capfst.context.listed import with_lists
 from capfst.context.network import N_ENDINGS, N_INPUTS
 from capfst.corpus.labels import LabeledCorpus, names
-from capfst.corpus.vocabulary import Vocabulary
+from capfst.corpus.vocabulary import Frequencies, Vocabulary, lowercase_forms
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
+from capfst.kernels import kernel
+from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I32Matrix, I64Array
+
+from capfst.kernels.types import I64Matrix, U8Array, U32Array, f32, f64, i16, i64  # isort: skip
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
 
 _log = logging.getLogger(__name__)
 
-MAX_BITS2 = 20
-"""As `max_bits`, of stage 2's table."""
-MAX_BITS_FIRST = 22
-"""As `max_bits`, of the first pass's table."""
-MAX_EMBEDDINGS = 1 << 16
-"""The largest number of the network's embeddings."""
-LEAST_FOR_NETWORK = 200_000
-"""Labels from which a network can be learned."""
+MAX_BITS2, MAX_BITS_FIRST = 20, 22
+"""As `max_bits`, of the tables of stage 2 and of the first pass."""
+MAX_EMBEDDINGS, LEAST_FOR_NETWORK = 1 << 16, 200_000
+"""The largest number of the network's embeddings; labels from which it can be learned."""
 CLASSED = 20_000_000
 """The largest number of labels from which the classes are learned."""
 
 LISTED, LISTED_MIXED = 10, 1000
 """Occurrences that `raise_listed` gives to words in word lists."""
 
+_JUDGED, _PRIOR = 20, 5.0
+"""Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""
+_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: the sample is not reduced below this for lack of memory
@@ -64,29 +65,22 @@ _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 class Sample(NamedTuple):
     """What a context model learns from."""
 
-    sources: list[npt.NDArray[np.uint32]]  # labels of whole sentences, by source
-    languages: npt.NDArray[np.int64]  # of each source, from 0 on
-    word_lists: list[npt.NDArray[np.uint32]]  # by language: the labels of their entries, each followed by a 0
+    sources: list[U32Array]  # labels of whole sentences, by source
+    languages: I64Array  # of each source, from 0 on
+    word_lists: list[U32Array]  # by language: the labels of their entries, each followed by a 0
     unknown: int  # the label of `<unk>`
 
     @classmethod
-    def of(cls, sources: list[npt.NDArray[np.uint32]], languages: npt.NDArray[np.int64], *lists: Any) -> Sample:
+    def of(cls, sources: list[U32Array], languages: I64Array, *lists: Any) -> Sample:
         """Return a sample without sources of which nothing is in it. lists: the other fields."""
         kept = [number for number, labels in enumerate(sources) if labels.any()]
         return cls([sources[number] for number in kept], languages[kept], *lists)
 
 
 def fit(
-    vocabulary: Vocabulary,
-    starts: npt.NDArray[np.int32],
-    corpus: LabeledCorpus,
-    language_of: npt.NDArray[np.int64],
-    memory: int | None,
-    show: Progress,
-    options: ContextOptions,
-    shape_of: npt.NDArray[np.uint8] | None = None,
-    known: lx.Lexicon | None = None,
-) -> tuple[lx.Lexicon, Context]:
+    vocabulary: Vocabulary, starts: I32Array, corpus: LabeledCorpus, language_of: I64Array, memory: int | None,
+    show: Progress, options: ContextOptions, shape_of: U8Array | None = None, known: lx.Lexicon | None = None,
+) -> tuple[lx.Lexicon, cm.Context]:  # fmt: skip
     """Return the lexicon and the context model learned from a corpus.
 
     Args:
@@ -113,18 +107,16 @@ def fit(
             f"{size:,}",
             f"{wanted:,}",
         )
-    word_of = np.zeros(len(symbols), np.int64)
-    word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
+    totals = np.bincount(lx.word_numbers(starts)[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
     learned = Sample.of(sample.sample(*corpus, size), language_of, vocabulary.listed, vocabulary.unknown)
     learned = learned._replace(word_lists=vocabulary.listed[: int(learned.languages.max()) + 1])
-    if known is not None and shape_of is not None:
-        lexicon = known._replace(shapes=shape_of, marks=lx.NO_MARKS)
-    else:
-        lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, shape_of, learned, options.max_domains)
-    counts = lx.shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes)
+    lexicon = known or _lexicon(symbols, starts, occurrences, totals, learned, options.max_domains)
+    if shape_of is not None:
+        lexicon = lexicon._replace(shapes=shape_of, marks=lx.NO_MARKS)
+    counts = np.zeros((len(totals), N_SHAPES), np.int64)
+    lx.add_shape_counts(corpus.labels, lexicon.word_of, lexicon.shapes, 1, counts)
     of_languages = count_by_language(lexicon, counts, learned)
-    lexicon = with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
+    lexicon = _with_lists(lexicon._replace(shape_counts=counts, language_counts=of_languages), vocabulary.frequencies)
     if known is None:
         _give_embeddings(lexicon, totals)
     tables = Tables.of(rows)
@@ -134,6 +126,27 @@ def fit(
     if shape_of is None:
         raise_listed(lexicon, learned.word_lists, totals == 0)
     return lexicon, context_of(tables, network, lexicon, starts)
+
+
+def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -> U8Array:
+    """Return uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for
+    words with one spelling.
+
+    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1].
+    """
+    _, spelling_of = lowercase_forms(symbols.strings, symbols.language.casing)
+    spelling_of = spelling_of[1:]
+    counts = np.bincount(spelling_of, occurrences[1:])
+    word_of = np.full(len(counts), -1)  # also of `<epsilon>`
+    word_of[spelling_of] = lx.word_numbers(starts)[1:]
+    order = np.lexsort([-counts, word_of])
+    ranks = np.empty(len(counts), np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(word_of[order], word_of[order])
+    n_spellings = np.bincount(word_of + 1)
+    label_ranks = np.full(len(symbols), Shape.CASELESS, np.uint8)
+    has_choice = n_spellings[word_of[spelling_of] + 1] > 1
+    label_ranks[1:][has_choice] = _RANKS[np.minimum(ranks[spelling_of[has_choice]], len(_RANKS) - 1)]
+    return label_ranks
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -160,45 +173,88 @@ def _embeddings(n_words: int) -> int:
 
 
 def _lexicon(
-    symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.float64], word_of: npt.NDArray[np.int64], shape_of: npt.NDArray[np.uint8] | None,
-    learned: Sample, max_domains: int,
-) -> lx.Lexicon:  # fmt: skip
-    """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
-    of each word. shape_of: as for `fit`."""
-    shapes = lx.label_shapes(symbols, starts)
+    symbols: Symbols, starts: I32Array, occurrences: I64Array, totals: F64Array, learned: Sample, max_domains: int
+) -> lx.Lexicon:
+    """Return the lexicon of labels and words without counts. occurrences: of each label. totals: of each word."""
+    shapes, word_of = lx.label_shapes(symbols, starts), lx.word_numbers(starts)
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     class_of = label_classes(sample.smaller(learned.sources, CLASSED), len(symbols))
     hashes = lx.hash_words(symbols, starts)
-    words = word_records(hashes)
+    words = cm.word_records(hashes)
     words["lower_class"], words["cased_class"] = word_classes(class_of, word_of, lower, occurrences).T
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     words["frequency_rank"][most_frequent] = np.arange(1, len(most_frequent) + 1)
-    marks = lx.NO_MARKS
-    if shape_of is None:
-        shape_of, marks = shapes, lx.word_marks(symbols, starts)
     log_odds, of_languages = find_domains(
         learned.sources, learned.languages, word_of, totals, ~lower[starts[:-1]], max_domains
     )
     words["domain_log_odds"][:, : log_odds.shape[1]] = log_odds
-    none = np.zeros((0, N_SHAPES), np.int64)
-    return lx.Lexicon(word_of, shape_of, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
+    none, marks = np.zeros((0, N_SHAPES), np.int64), lx.word_marks(symbols, starts)
+    return lx.Lexicon(word_of, shapes, hashes, words, log_odds.shape[1], none, of_languages, marks=marks)
 
 
-def count_by_language(lexicon: lx.Lexicon, counts: npt.NDArray[np.int64], learned: Sample) -> npt.NDArray[np.int32]:
+def count_by_language(lexicon: lx.Lexicon, counts: I64Matrix, learned: Sample) -> I32Cube:
     """Add the word lists to the shape counts of a corpus, in place. Return the shape counts of each language, if there
     are several, from the sample and from its word lists."""
     of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
     for language, labels in zip(learned.languages, learned.sources, strict=True) if len(of_languages) else ():
         lx.add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
     for language, entries in enumerate(learned.word_lists):
-        forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
         for table in (counts, *of_languages[language : language + 1]):
-            np.add.at(table, (lexicon.word_of[forms], lexicon.shapes[forms]), 1)
+            lx.add_shape_counts(entries, lexicon.word_of, lexicon.shapes, 1, table)
     return of_languages
 
 
-def _give_embeddings(lexicon: lx.Lexicon, totals: npt.NDArray[np.float64]) -> None:
+def _with_lists(lexicon: lx.Lexicon, lists: list[Frequencies]) -> lx.Lexicon:
+    """Return the lexicon with shape evidence for the words that only lists with frequencies have.
+
+    A list is trusted as far as it is right about rare words of the corpus: its own shape evidence of a word, such as
+    "capitalized, and frequent", has the probabilities of the shapes that rare words with this evidence have in the
+    corpus. Those of several lists are multiplied.
+    """
+    if not lists:
+        return lexicon
+    n_words, several = len(lexicon.shape_counts), lexicon.n_languages > 0
+    log_p = np.zeros((n_words, N_SHAPES), np.float32)
+    of_languages = np.zeros((len(lexicon.language_counts), n_words), np.uint8)
+    for language in sorted({each.language for each in lists}):
+        counts = lexicon.language_counts[language] if several else lexicon.shape_counts
+        by_list = (_listed_log_p(each, lexicon, counts) for each in lists if each.language == language)
+        of_language = sum(by_list, np.zeros_like(log_p))
+        if several:
+            of_languages[language] = _listed_evidence(of_language)
+        log_p += of_language
+    return lexicon._replace(listed=_listed_evidence(log_p), language_listed=of_languages)
+
+
+def _listed_log_p(each: Frequencies, lexicon: lx.Lexicon, corpus: I64Matrix | I32Matrix) -> F32Matrix:
+    """Return float32[words, N_SHAPES]: ln p of the shapes of the words in a list, given the counts of the corpus; 0 for
+    words that it lacks."""
+    counts = np.zeros(corpus.shape, np.int64)
+    has_case = lexicon.shapes[each.labels] != Shape.CASELESS
+    labels = each.labels[has_case]
+    np.add.at(counts, (lexicon.word_of[labels], lexicon.shapes[labels]), each.occurrences[has_case])
+    evidence = lx.word_evidence(counts)
+    rare = corpus.sum(1) <= _JUDGED
+    n = np.zeros((256, N_SHAPES))
+    for shape in range(N_SHAPES):
+        n[:, shape] = np.bincount(evidence[rare], corpus[rare, shape], 256)
+    said = np.arange(1, 121)
+    n[said, (said - 1) // 30] += _PRIOR
+    n[said] += 0.1
+    log_p = np.zeros_like(n, np.float32)
+    log_p[said] = np.log(n[said] / n[said].sum(1, keepdims=True))
+    return log_p[evidence]
+
+
+def _listed_evidence(log_p: F32Matrix) -> U8Array:
+    """Return the shape evidence of words, given ln p of their shapes: UNSEEN if all are 0."""
+    p = np.exp(log_p - log_p.max(1, keepdims=True))
+    best = p.argmax(1)
+    trust = (p.max(1) / p.sum(1) < lx.TRUST[:, None]).sum(0)
+    return np.where(log_p.any(1), lx.LISTED + lx.N_TRUSTED * best + trust, lx.UNSEEN).astype(np.uint8)
+
+
+def _give_embeddings(lexicon: lx.Lexicon, totals: F64Array) -> None:
     """Give the most frequent words embeddings of their own: relative to the square root of the text in a language, so
     that one with little text has its share. totals: the occurrences of each word."""
     frequency = totals / max(1, totals.sum()) ** 0.5
@@ -225,10 +281,8 @@ def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network:
         """Add `step` times the shape counts of the slices of these turns to the lexicon's."""
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
-                counting = labels, known.word_of, known.shapes, step
-                lx.add_shape_counts(*counting, known.shape_counts)
-                if lexicon.n_languages:
-                    lx.add_shape_counts(*counting, known.language_counts[language])
+                for counts in (known.shape_counts, *known.language_counts[language : language + 1]):
+                    lx.add_shape_counts(labels, known.word_of, known.shapes, step, counts)
 
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
         for first in range(0, _SLICES, _NEW):
@@ -241,7 +295,7 @@ def learn_in_turn(lexicon: lx.Lexicon, learned: Sample, tables: Tables, network:
             count(turns, 1)
 
 
-def raise_listed(lexicon: lx.Lexicon, word_lists: list[npt.NDArray[np.uint32]], absent: npt.NDArray[np.bool_]) -> None:
+def raise_listed(lexicon: lx.Lexicon, word_lists: list[U32Array], absent: BoolArray) -> None:
     """Raise, in place, the counts of listed words that the corpus has not, so that one entry decides their case.
 
     Such a word counts as LISTED occurrences; in mixed case as LISTED_MIXED, because small corpora teach nothing of
@@ -261,3 +315,78 @@ def raise_listed(lexicon: lx.Lexicon, word_lists: list[npt.NDArray[np.uint32]], 
         for counts in (lexicon.shape_counts, *lexicon.language_counts[language : language + 1]):
             more = np.maximum(0, wanted - counts[words].sum(1)) // n_shapes
             counts[words, shapes] += np.where(raised, more, 0).astype(counts.dtype)
+
+
+def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I32Array) -> cm.Context:
+    """Build the context model of a model whose words have the first labels `starts`."""
+    words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
+    learned = tables.stage1, tables.stage2, tables.first_pass
+    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
+    evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
+    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
+    cm.sum_word_scores(lexicon.hashes, evidence, weights[0], cm.NO_OWNERS, scores)
+    stage1, stage2, first_pass = map(_most_important, weights, learned)
+    evidence[lexicon.shapes[first] == Shape.CASELESS] = lx.NO_CASE
+    words[first] = lexicon.words
+    words["shape_evidence"][first], words["scores"][first] = evidence, scores
+    words["unseen_penalty"][first] = cm.LEAST_PENALTY + np.log(1.0 + lexicon.shape_counts.sum(1))
+    language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
+    language_log_odds[first] = lexicon.language_log_odds
+    language_evidence = np.zeros_like(language_log_odds, np.uint8)
+    for language, counts in enumerate(lexicon.language_counts):
+        listed = lexicon.language_listed[language] if len(lexicon.language_listed) else lx.NOT_LISTED
+        language_evidence[first, language] = lx.word_evidence(counts, listed)
+    of_all = words, lexicon.shapes, stage1, stage2, first_pass, scales, lexicon.n_domains
+    of_languages = language_log_odds, language_evidence
+    return cm.Context(*of_all, *of_languages, network=network.quantized(), has_gaps=lexicon.marks.size > 0)
+
+
+def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
+    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
+    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
+    """
+    scale = _largest(table) / cm.MAX_WEIGHT or 1.0
+    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
+    _round(table, scale, weights)
+    return weights, scale
+
+
+@kernel
+def _largest(table: F32Matrix) -> f32:
+    """Return the largest absolute difference of a weight and that of LOWER in the same row."""
+    most = f32(0)
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            most = max(most, abs(f32(table[row, k] - table[row, 0])))
+    return most
+
+
+@kernel
+def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
+
+
+def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
+    """Return uint32[slots]: of the rows that share a slot, the most important one."""
+    n_slots = len(weights) // cm.ROWS_PER_SLOT
+    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
+    _keep(weights, table, kept, owners, np.zeros(n_slots))
+    return cm.packed(kept, owners)
+
+
+@kernel
+def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
+    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
+    root of AdaGrad's sum of its squared gradients."""
+    for row in range(len(weights)):
+        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
+        for k in range(N_SHAPES - 1):
+            weight += abs(i64(weights[row, k]))
+            squares = f32(squares + table[row, N_SHAPES + 1 + k])
+        importance = f64(weight) * f64(np.sqrt(squares))
+        if importance > most[slot]:
+            most[slot], owners[slot] = importance, 1 + row // len(kept)
+            for k in range(N_SHAPES - 1):
+                kept[slot, k] = weights[row, k]

@@ -143,14 +143,9 @@ def _fix(text: _Text, listed: ListedArray, restricts: bool, costs: _Costs) -> No
 
 
 def add_user_words(
-    costs: CasingCosts,
-    words: Words,
-    found: Found,
-    symbols: Symbols,
-    include_pruned: bool,
-    prunes: bool,
+    costs: CasingCosts, words: Words, found: Found, symbols: Symbols, include_pruned: bool, prunes: bool,
     restricts: bool = False,
-) -> CasingCosts:
+) -> CasingCosts:  # fmt: skip
     """Return the costs of the casings of a text's words with the entries found in it.
 
     Args:

@@ -5,7 +5,7 @@ Output: the streams of their words (intern.py), which build_vocabulary turns int
 learned as separate sentences; single words have no context to learn from.
 
 A list whose lines end in a tab and a number, how often the entry occurs, is only evidence on the case of words
-(context/listed.py).
+(context/train.py).
 """
 
 from __future__ import annotations

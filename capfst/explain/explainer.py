@@ -25,7 +25,6 @@ from capfst.explain.arcs import CONTEXT, GAP, LM, Arc, Paths, arc_parts, casing_
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Pipeline
-from capfst.search.boundaries import expected
 from capfst.search.confidence import spellings
 from capfst.text.given import Text
 from capfst.text.sentences import openings
@@ -208,9 +207,8 @@ class _Explainer:
             return []
         assert pipeline.context is not None
         chosen = range(self.line.begin, self.line.begin + len(self.costs))
-        return contributions(
-            pipeline.context, buf, words, pipeline.loaded.transducer, expected(words), pipeline.language, chosen
-        )
+        transducer = pipeline.loaded.transducer
+        return contributions(pipeline.context, buf, words, transducer, pipeline.language, chosen)
 
     def drawn(self, best: list[Arc]) -> tuple[tuple[str, ...], tuple[ex.LatticeArc, ...]]:
         """Return the states and the arcs of the lattice on paths that cost little more than the best."""

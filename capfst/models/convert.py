@@ -19,11 +19,9 @@ from capfst.casing import encode
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.context.adapt import Counts, added, counts_of, first_labels, labels_of, transferred, with_counts
-from capfst.context.context_model import PART, Context
+from capfst.context.context_model import PART, SPELLINGS, Context, of_spellings
 from capfst.context.lexicon import label_shapes
 from capfst.context.noise import PART as NOISE
-from capfst.context.spellings import PART as SPELLINGS
-from capfst.context.spellings import of_spellings
 from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature

@@ -13,9 +13,8 @@ from capfst import models
 from capfst.bilingual.evidence import PART as BILINGUAL
 from capfst.bilingual.evidence import Evidence
 from capfst.context.context_model import PART as CONTEXT
-from capfst.context.context_model import Context
+from capfst.context.context_model import SPELLINGS, Context
 from capfst.context.noise import PART as NOISE
-from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import CapfstError, quantity
 from capfst.fst.read import CapFst
 from capfst.punctuation.marks import PART as PUNCTUATION

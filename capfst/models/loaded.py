@@ -19,9 +19,8 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
-from capfst.context.context_model import Context
+from capfst.context.context_model import SPELLINGS, Context
 from capfst.context.noise import Noise
-from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import missing_extra
 from capfst.forks import cached
 from capfst.fst.read import CapFst

@@ -11,7 +11,6 @@ of recognizers.
 from __future__ import annotations
 
 from functools import partial
-from operator import gt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array
 from capfst.punctuation import network as net
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
@@ -42,8 +42,8 @@ class Punctuation(NamedTuple):
     """What was learned from cased text with marks."""
 
     network: net.Rounded
-    labels: npt.NDArray[np.uint32]  # [words]: the first labels of the words that the network knows
-    bias: npt.NDArray[np.float32]  # [marks]: added to the scores
+    labels: U32Array  # [words]: the first labels of the words that the network knows
+    bias: F32Array  # [marks]: added to the scores
 
     @classmethod
     def of(cls, model: CapFst) -> Punctuation:
@@ -73,12 +73,10 @@ class Punctuation(NamedTuple):
             weights, used = weights[inputs * outputs :], used + 2 * outputs
         if (len(words), len(endings), weights.size, reals.size) != (len(labels), net.N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
-        largest = (
-            max(int(array.max(initial=0)), -int(array.min(initial=0)))
-            for array in (words, endings, part.arrays["weights"].view(np.int8))
-        )
-        limits = net.LARGEST_EMBEDDED, net.LARGEST_EMBEDDED, net.LARGEST_WEIGHT
-        if any(map(gt, largest, limits)) or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
+        embedded, dense = np.append(words, endings), part.arrays["weights"].view(np.int8)
+        limits = (embedded, net.LARGEST_EMBEDDED), (dense, net.LARGEST_WEIGHT)
+        are_small = all((-limit <= array).all() and (array <= limit).all() for array, limit in limits)
+        if not are_small or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
         return cls(net.Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(net.MARKS)])
 
@@ -103,12 +101,12 @@ class Punctuation(NamedTuple):
         return Punctuation(self.network._replace(words=known), labels[labels > 0], self.bias)
 
 
-def decided(scores: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+def decided(scores: F32Matrix, bias: F32Array) -> npt.NDArray[np.intp]:
     """Return the mark of each gap, given their scores, float32[words, marks]."""
     return (scores + bias).argmax(1)
 
 
-def lengths_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.float32]:
+def lengths_of(ends: I64Array, pauses: Pauses) -> F32Array:
     """Return the logarithm of the longest pause in each gap, relative to the usual one; 0 where none is known. ends:
     int64[words], the byte offset after each word."""
     gap = np.searchsorted(ends, pauses.ends, "right") - 1  # of the last word before the pause
@@ -118,9 +116,7 @@ def lengths_of(ends: npt.NDArray[np.int64], pauses: Pauses) -> npt.NDArray[np.fl
     return np.log((longest + SOFT) / (USUAL + SOFT)).astype(np.float32)
 
 
-def biases(
-    lengths: npt.NDArray[np.float32], comma: float = COMMA_WEIGHT, end: float = END_WEIGHT
-) -> npt.NDArray[np.float32]:
+def biases(lengths: F32Array, comma: float = COMMA_WEIGHT, end: float = END_WEIGHT) -> F32Matrix:
     """Return what pauses add to the scores of the marks, float32[words, marks]."""
     return lengths[:, np.newaxis] * np.array([0, comma, end, end], np.float32)
 
@@ -135,17 +131,15 @@ class Punctuator:
         self._bias = punctuation.bias
         self._transducer = transducer
 
-    def gaps(self, buf: npt.NDArray[np.uint8]) -> Gaps:
+    def gaps(self, buf: U8Array) -> Gaps:
         """Return the words of a text, and the gaps after them."""
         return gaps_of(buf, self._transducer.words(buf), self._vector_of)
 
-    def scores(self, gaps: Gaps) -> npt.NDArray[np.float32]:
+    def scores(self, gaps: Gaps) -> F32Matrix:
         """Return the scores of the marks in each gap, float32[words, marks]: ln P up to a constant of the gap."""
         return score(gaps.vectors, gaps.at, gaps.lines, self._scorer)
 
-    def marks(
-        self, buf: npt.NDArray[np.uint8], begin: int = 0, pauses: Pauses = NO_PAUSES
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    def marks(self, buf: U8Array, begin: int = 0, pauses: Pauses = NO_PAUSES) -> tuple[I64Array, U8Array]:
         """Return the marks that a text is to have after the byte offset `begin`: their offsets, and their bytes."""
         text = read(buf, self._transducer.pretokenized)
         gaps = self.gaps(text.buf)
@@ -157,13 +151,7 @@ class Punctuator:
         chosen = np.flatnonzero(gaps.is_open & (marks != net.NONE) & (gaps.ends > begin))
         return gaps.ends[chosen], np.frombuffer(net.MARKS, np.uint8)[marks[chosen]]
 
-    def insert(
-        self,
-        buf: npt.NDArray[np.uint8],
-        begin: int = 0,
-        keeps_marks: bool = True,
-        pauses: Pauses = NO_PAUSES,
-    ) -> npt.NDArray[np.uint8]:
+    def insert(self, buf: U8Array, begin: int = 0, keeps_marks: bool = True, pauses: Pauses = NO_PAUSES) -> U8Array:
         """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
         if not keeps_marks:
             text = read(buf, self._transducer.pretokenized)

@@ -29,7 +29,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels.memory import REAL_COLUMNS
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array
@@ -116,7 +115,7 @@ class Network(NamedTuple):
     class_of: I32Array  # [rows]
     layers: Layers
 
-    def rounded(self, ending_of: npt.NDArray[np.int32]) -> Rounded:
+    def rounded(self, ending_of: I32Array) -> Rounded:
         """Return the network with weights of few bits. ending_of: int32[rows], of which the first is not used."""
         words = self.words + self.classes[self.class_of]
         embedded = words[1:] + self.endings[ending_of[1:]], words[0] + self.endings

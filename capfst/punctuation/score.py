@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.kernels import add_rows, fence, inner, kernel, multiply_tile, prefetch, read_gates, round_tile
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
@@ -235,17 +234,15 @@ def scorer_of(network: net.Rounded) -> Scorer:
     vectors = np.concatenate([padding, network.endings, network.words])
     embedded = np.pad(vectors + np.int8(_ZERO), ((0, -len(vectors) % TILE_ROWS), (0, 0)))
     window, near, early, result1, gates2, result2, output = network.layers
-    return Scorer(
-        embedded,
-        Packed.of(_of_places(window, near), net.EMBEDDING, _ZERO, 1 / network.unit),
+    words = Packed.of(_of_places(window, near), net.EMBEDDING, _ZERO, 1 / network.unit)
+    products, is_filled = (
         np.empty((len(embedded), _N_PRODUCTS), np.int8),
         np.zeros(len(embedded) // TILE_ROWS, np.uint8),
-        Packed.of(early, 2 * net.UNITS1),
-        Packed.of(result1, 2 * net.UNITS1),
-        Packed.of(gates2),
-        Packed.of(result2, 2 * net.UNITS2),
-        Packed.of(output),
     )
+    after1, after2 = 2 * net.UNITS1, 2 * net.UNITS2  # states among the inputs
+    of_first = Packed.of(early, after1), Packed.of(result1, after1)
+    of_second = Packed.of(gates2), Packed.of(result2, after2), Packed.of(output)
+    return Scorer(embedded, words, products, is_filled, *of_first, *of_second)
 
 
 def _of_places(*layers: net.RoundedDense) -> net.RoundedDense:
@@ -259,9 +256,7 @@ def _of_places(*layers: net.RoundedDense) -> net.RoundedDense:
     return net.RoundedDense(np.concatenate(weights, 1), np.concatenate(units), np.concatenate(biases))
 
 
-def score(
-    vectors: npt.NDArray[np.int32], at: npt.NDArray[np.int64], lines: npt.NDArray[np.int64], scorer: Scorer
-) -> npt.NDArray[np.float32]:
+def score(vectors: I32Array, at: I64Array, lines: I64Array, scorer: Scorer) -> F32Matrix:
     """Return the scores of the marks after each word, float32[words, 4].
 
     vectors: the words of all lines, and AHEAD times the padding before, between and after lines. at: the index in it of

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.types import Words
 from capfst.fst.symbols import Symbols
@@ -61,7 +60,7 @@ def _fill_endings(symbols: Strings, endings: I32Array) -> None:
         endings[label] = ending(symbols.data, symbols.offsets[label], symbols.offsets[label + 1])
 
 
-def label_endings(symbols: Symbols) -> npt.NDArray[np.int32]:
+def label_endings(symbols: Symbols) -> I32Array:
     """Return the number of the ending of each label's form, int32[V + 1]."""
     endings = np.empty(len(symbols), np.int32)
     _fill_endings(symbols.strings, endings)
@@ -120,22 +119,17 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
     return used, n, lines
 
 
-def gaps_of(buf: npt.NDArray[np.uint8], words: Words, vector_of: npt.NDArray[np.int32]) -> Gaps:
+def gaps_of(buf: U8Array, words: Words, vector_of: I32Array) -> Gaps:
     """Return the gaps of a text. vector_of: int32[V + 1], the vector of each label."""
     n = len(words.starts)
     n_lines = int((words.token_types == NEWLINE).sum()) + 1
-    gaps = Gaps(
-        np.empty(n + AHEAD * (n_lines + 1), np.int32),
-        np.empty(n, np.int64),
-        np.empty(n_lines + 1, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.bool_),
-    )
-    used, n, lines = _read(buf, words, vector_of, INFO, gaps)
-    return Gaps(gaps.vectors[:used], gaps.at[:n], gaps.lines[: lines + 1], gaps.ends[:n], gaps.is_open[:n])
+    vectors, lines = np.empty(n + AHEAD * (n_lines + 1), np.int32), np.empty(n_lines + 1, np.int64)
+    gaps = Gaps(vectors, np.empty(n, np.int64), lines, np.empty(n, np.int64), np.empty(n, np.bool_))
+    used, n, n_lines = _read(buf, words, vector_of, INFO, gaps)
+    return Gaps(vectors[:used], gaps.at[:n], lines[: n_lines + 1], gaps.ends[:n], gaps.is_open[:n])
 
 
-def kept_bytes(buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.bool_]:
+def kept_bytes(buf: U8Array, words: Words) -> BoolArray:
     """Return bool[bytes], false for the marks that are attached to words; ellipses and the like stay."""
     first = buf[words.starts[words.token_types == MARKS]]
     starts, ends = (array[words.token_types == MARKS] for array in (words.starts, words.ends))
@@ -164,7 +158,7 @@ def _fill_kinds(symbols: Strings, info: U8Array, kinds: U8Array) -> None:
                 kinds[label] = _WORD
 
 
-def label_kinds(symbols: Symbols, abbreviations: set[bytes]) -> npt.NDArray[np.uint8]:
+def label_kinds(symbols: Symbols, abbreviations: set[bytes]) -> U8Array:
     """Return what each label is, uint8[V + 1]: the class of its mark, _STOP, _WORD, _ABBREVIATION or _SKIPPED.
 
     abbreviations: in lower case, without their last period.

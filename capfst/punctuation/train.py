@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.classes import label_classes
-from capfst.context.sample import select, slices
+from capfst.context.sample import slices, smaller
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
-from capfst.punctuation.gradients import Text
-from capfst.punctuation.learn import Stage, learn
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, F64Array, I32Array, U8Array, U32Array
+from capfst.punctuation.learn import Stage, Text, learn
 from capfst.punctuation.marks import Punctuation, decided
 from capfst.punctuation.network import AHEAD, MARKS, N_CLASSES, N_ENDINGS, NONE
 from capfst.punctuation.score import score, scorer_of
@@ -40,29 +40,12 @@ FOR_CLASSES = 10_000_000
 LEAST_MARKS = 1_000
 """The least number of marks from which punctuation can be learned."""
 
-Weights = npt.NDArray[np.float64] | int
+Weights = F64Array | int
 
 _SEED = 3
 
 
-def tempered(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArray[np.uint32]]:
-    """Return labels of each source, `most` in total: all, or in proportion to the square root of its size."""
-    roots, chosen = np.sqrt([labels.size for labels in sources]), list(sources)
-    rest = roots.sum()
-    for number in np.argsort(roots, kind="stable").tolist():  # small sources first, whose labels may be too few
-        labels, quota = sources[number], int(most * roots[number] / max(1, rest))
-        if quota < labels.size:
-            chosen[number] = select(labels, quota, RUN)
-        most, rest = most - min(quota, labels.size), rest - roots[number]
-    return chosen
-
-
-def marked_text(
-    sample: list[npt.NDArray[np.uint32]],
-    kinds: npt.NDArray[np.uint8],
-    small: npt.NDArray[np.bool_],
-    has_breaks: bool = True,
-) -> list[Marked]:
+def marked_text(sample: list[U32Array], kinds: U8Array, small: BoolArray, has_breaks: bool = True) -> list[Marked]:
     """Return the words of the labels of each source, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
     for labels in sample:
@@ -75,12 +58,7 @@ def marked_text(
 
 
 def learn_marks(
-    sample: list[npt.NDArray[np.uint32]],
-    symbols: Symbols,
-    starts: npt.NDArray[np.int32],
-    abbreviations: set[bytes],
-    threads: int,
-    show: Progress,
+    sample: list[U32Array], symbols: Symbols, starts: I32Array, abbreviations: set[bytes], threads: int, show: Progress
 ) -> Punctuation:
     """Learn from the labels of whole sentences. starts: as from `symbols.check`."""
     small = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].astype(np.bool_)
@@ -88,7 +66,7 @@ def learn_marks(
     ends = [labels.size - slices(labels, HELD_OUT)[-1].size for labels in sample]
     learned = [labels[:end] for labels, end in zip(sample, ends, strict=True)]
     held_out = [labels[end:] for labels, end in zip(sample, ends, strict=True)]
-    parts = (learned, True), (tempered(learned, AGAIN_LABELS), True), (held_out, False)
+    parts = (learned, True), (smaller(learned, AGAIN_LABELS, RUN, tempers=True), True), (held_out, False)
     by_source = [marked_text(labels, kinds, small, has_breaks) for labels, has_breaks in parts]
     marked = [Marked(*map(np.concatenate, zip(*sources, strict=True))) for sources in by_source]
     if (n := int(((marked[0].marks > NONE) & (marked[0].marks < len(MARKS))).sum())) < LEAST_MARKS:
@@ -118,7 +96,7 @@ def learn_marks(
     return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known], weights[known]))
 
 
-def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
+def _classes(text: Text, n_rows: int) -> I32Array:
     """Return the class of each row, int32[rows]: of words with similar neighbors, words and marks."""
     rows, marks = text.rows[:FOR_CLASSES], text.marks[:FOR_CLASSES]
     of_word = np.where(rows < 0, 0, rows + len(MARKS)).astype(np.uint32)  # of a rare word: len(MARKS)
@@ -128,14 +106,12 @@ def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
     return label_classes([sentences], len(MARKS) + n_rows, N_CLASSES)[len(MARKS) :].astype(np.int32)
 
 
-def _vectors(text: Text) -> npt.NDArray[np.int32]:
+def _vectors(text: Text) -> I32Array:
     vectors = np.where(text.rows > 0, N_ENDINGS + text.rows, 1 + text.endings)
     return np.pad(np.where(text.rows < 0, 0, vectors), AHEAD).astype(np.int32)
 
 
-def best_bias(
-    scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8], weights: Weights = 1
-) -> npt.NDArray[np.float32]:
+def best_bias(scores: F32Matrix, marks: U8Array, weights: Weights = 1) -> F32Array:
     """Return what to add to the scores for the highest F1 of all marks, by coordinate search."""
     bias = np.zeros(len(MARKS), np.float32)
     best = f1(marks, decided(scores, bias), weights)

@@ -5,8 +5,8 @@ after abbreviations that never end a sentence (text/abbreviations.py), and with 
 model (context/gaps.py), which are weights on S. With the LM alone, the odds are the same at all marks, and even after
 an abbreviation that may end a sentence.
 
-`expected` selects the candidates where a sentence probably begins: there the context model, which runs before the
-search, treats the text before and after as two sentences.
+Where a sentence probably begins (`Words.begins`), the context model, which runs before the search, treats the text
+before and after as two sentences.
 """
 
 from __future__ import annotations
@@ -111,8 +111,3 @@ class Boundaries:
             odds[kinds == EVEN] = np.minimum(odds[kinds == EVEN], 0)
             words.may_begin[candidates] = odds > -CERTAIN
             words.begin_odds[candidates] = np.where(odds > CERTAIN, np.inf, SCALE * odds)
-
-
-def expected(words: Words) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether a sentence probably begins with the word, inside its line."""
-    return words.may_begin & (words.begin_odds > 0)

@@ -24,13 +24,11 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
 from capfst.context.adapt import transferred
-from capfst.context.context_model import PART, Context
+from capfst.context.context_model import PART, SPELLINGS, Context, of_spellings
 from capfst.context.noise import LEAST, SAMPLE, Noise, learn_noise
 from capfst.context.noise import PART as NOISE
 from capfst.context.sample import sample as sampled
-from capfst.context.spellings import PART as SPELLINGS
-from capfst.context.spellings import label_spellings, of_spellings
-from capfst.context.train import fit
+from capfst.context.train import fit, label_spellings
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.labels import LabeledCorpus, names, relabeled

@@ -33,9 +33,8 @@ import capfst
 import capfst.punctuation.train
 from capfst.cli.exit_status import exit_status
 from capfst.kernels.memory import LANES, REAL_COLUMNS
-from capfst.punctuation.gradients import EARLY_WEIGHT
-from capfst.punctuation.gradients import Text as Words
-from capfst.punctuation.learn import CONTEXT, STRETCH, Stage
+from capfst.punctuation.learn import CONTEXT, EARLY_WEIGHT, STRETCH, Stage
+from capfst.punctuation.learn import Text as Words
 from capfst.punctuation.network import (
     AHEAD,
     BACK,

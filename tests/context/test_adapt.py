@@ -1,5 +1,6 @@
 """context/adapt.py: counts from shape evidence and back; weights as they are in the file; other models' words."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from capfst.context.train import Sample
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
 from capfst.models.convert import mix_models
-from capfst.training.stages import _silent
+from capfst.system.progress import progress
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def adapted_to(model: CapFst, context: Context, labels: np.ndarray) -> Context:
     corpus = LabeledCorpus(labels, np.array([labels.size]))
     learned = Sample.of(sample(*corpus, 10_000), np.zeros(1, np.int64), [], 1)
     own = np.arange(len(model.symbols))
-    return adapted(context, model.symbols, model.starts, corpus, own, learned, _silent)
+    return adapted(context, model.symbols, model.starts, corpus, own, learned, partial(progress, quiet=True))
 
 
 def test_without_text_nothing_changes(model: CapFst, context: Context) -> None:

@@ -28,8 +28,7 @@ rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
 def test_sums_exclude_rows_of_other_features(table: list[tuple[int, ...]], features: list[int]) -> None:
     packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
     packed[:3] = EMPTY_ROW
-    sums = score.sum_rows(packed, np.array(features, np.uint32), len(features))
-    scores = [0, *score.scores_of(sums, len(features))]
+    scores = [0, *score.scores_of(packed, np.array(features, np.uint32), len(features))]
     assert scores == slow.total(packed, features)
 
 
@@ -63,7 +62,8 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.pipeline.loaded.transducer.words(buf)
     begins = (np.arange(1, 1 + len(words.starts)) % sentence == 0) & (words.token_types != NEWLINE)
-    found = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, True, begins)
+    words = words._replace(may_begin=begins, begin_odds=np.ones(len(begins), np.float32))
+    found = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, True)
     assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
@@ -74,7 +74,7 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # Options and the costs of pruned forms are returned only on request.
-    usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, begins=begins)
+    usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None

@@ -10,9 +10,9 @@ from support.command_line import run
 
 import capfst
 from capfst.casing.types import Words
-from capfst.context.cells import share_capitals
 from capfst.context.features import TOKEN
 from capfst.context.lexicon import NO_CASE
+from capfst.context.other_lines import share_capitals
 
 PEOPLE = ["Mary Smith", "John Long", "Daisy Baker", "Daisy Fry", "Miles Davis"]
 WORDS = ["black", "uniform", "due date", "spring onion", "power cable"]

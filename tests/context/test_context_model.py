@@ -15,12 +15,13 @@ from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
-from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, context_of, word_records
+from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, word_records
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED, Learned
 from capfst.context.lexicon import UNSEEN, Lexicon, hash_words, word_marks
 from capfst.context.network import N_INPUTS, Layers
+from capfst.context.train import context_of
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part

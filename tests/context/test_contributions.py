@@ -13,7 +13,6 @@ from capfst.context.contributions import contributions
 from capfst.context.shape_scores import score
 from capfst.context.tokens import read_words
 from capfst.recaser import Recaser
-from capfst.search.boundaries import expected
 
 REAL = st.sampled_from([*contextual.LINES, *contextual.UNHEARD, *contextual.OTHERS])
 
@@ -22,12 +21,12 @@ def check(recaser: Recaser, text: str, chosen: range | None = None) -> list[dict
     pipeline, buf = recaser.pipeline, np.frombuffer(text.encode(), np.uint8)
     assert pipeline.context is not None
     words = pipeline.words(buf)
-    begins, transducer = expected(words), pipeline.loaded.transducer
-    tokens, lowercaser = read_words(buf, words, begins, pipeline.context, transducer, True, pipeline.language)
+    transducer = pipeline.loaded.transducer
+    tokens = read_words(buf, words, pipeline.context, transducer, True, pipeline.language)
     log_p = np.full((len(words.starts), 4), np.nan, np.float32)
-    score(buf, words, tokens, lowercaser, pipeline.context, log_p)
+    score(tokens, pipeline.context, log_p)
     chosen = chosen or range(len(words.starts))
-    found = contributions(pipeline.context, buf, words, transducer, begins, pipeline.language, chosen)
+    found = contributions(pipeline.context, buf, words, transducer, pipeline.language, chosen)
     for i, reasons in zip(chosen, found, strict=True):
         if np.isnan(log_p[i]).any():  # a word without case
             assert not reasons

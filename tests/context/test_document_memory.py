@@ -15,11 +15,10 @@ from support.command_line import run
 from support.scoring import path_costs
 
 from capfst.context import casing_costs as module
-from capfst.context.document_memory import RARE, rarity
+from capfst.context.other_lines import RARE, rarity
 from capfst.io import documents as io_documents
 from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
-from capfst.search.boundaries import expected
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower
 
@@ -65,9 +64,9 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
     """Call `see` with the tokens, and with ln p of their shapes up to a constant, from which costs are computed."""
     fill = module._fill
 
-    def spy(buf: Any, words: Any, text: Any, context: Any, forms: Any, guess: bool, log_p: Any, *costs: Any) -> None:
+    def spy(text: Any, context: Any, forms: Any, guess: bool, log_p: Any, *costs: Any) -> None:
         see(text, log_p.copy())
-        fill(buf, words, text, context, forms, guess, log_p, *costs)
+        fill(text, context, forms, guess, log_p, *costs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_fill", spy)
@@ -91,12 +90,11 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
                 found,
                 recaser.pipeline.loaded.transducer,
                 True,
-                begins=expected(found),
             )
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]
-        hashes, joined = tokens["word_hash"].tolist(), expected(found)
+        hashes, joined = tokens["word_hash"].tolist(), found.begins
         for i in range(len(hashes)):
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None

@@ -24,7 +24,7 @@ from capfst.context.features import (
     has_capitals,
     neighbor_features,
     sentence_padding,
-    settled_decision,
+    settled_by,
     word_features,
 )  # fmt: skip
 from capfst.context.lexicon import N_HASHES, UNSEEN
@@ -39,7 +39,7 @@ def decision_of(scores: F64Array) -> i64:
 
 @kernel
 def settled_decision_of(scores: F64Array) -> i64:
-    return settled_decision(scores)
+    return settled_by(scores[0], scores[1], scores[2], scores[3])
 
 
 @kernel

@@ -25,7 +25,7 @@ from capfst.context.features import (
 )
 from capfst.context.gaps import gap_odds
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import scores_of, sum_rows
+from capfst.context.shape_scores import scores_of
 from capfst.context.tokens import read_words
 from capfst.fst.read import CapFst
 from capfst.kernels import kernel
@@ -70,7 +70,7 @@ def test_sentences_begin_as_in_the_training_text(model: CapFst, engine: str, tex
 
 @kernel
 def _odds(stage1: U32Array, features: U32Array, scale: f64) -> f64:
-    return scale * scores_of(sum_rows(stage1, features, N_GAP_FEATURES), N_GAP_FEATURES)[0]
+    return scale * scores_of(stage1, features, N_GAP_FEATURES)[0]
 
 
 @kernel
@@ -93,7 +93,7 @@ def reference(recaser: Recaser, text: str) -> list[float]:
         buf = np.frombuffer(line.encode(), np.uint8)
         words = transducer.words(buf)
         n = len(words.starts)
-        tokenized = read_words(buf, words, np.zeros(n, np.bool_), context, transducer, True, ANY)[0]
+        tokenized = read_words(buf, words, context, transducer, True, ANY)
         tokens = tokenized.tokens[tokenized.token_of]
         written = [bytes(buf[start:end]).decode() for start, end in zip(words.starts, words.ends, strict=True)]
         at = [i for i in range(n) if words.token_types[i] != MARKS]

@@ -17,7 +17,7 @@ from capfst.context.context_model import word_records
 from capfst.context.features import softmax
 from capfst.context.learn import Tables
 from capfst.context.learn_network import Learned
-from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
+from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, add_shape_counts, hash_words
 from capfst.fst.symbols import Symbols, check
 
 FORMS = [",", "<unk>", "a", "A", "iphone", "Iphone", "IPHONE", "iPhone", "new", "New", "york", "York"]
@@ -43,9 +43,15 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
     return np.array([n for line in corpus for n in (*(FORMS.index(form) + 1 for form in line), 0)], np.uint32)
 
 
+def counts_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
+    counts = np.zeros((len(STARTS) - 1, 4), np.int64)
+    add_shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF, 1, counts)
+    return counts
+
+
 def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """Return the lexicon with the counts of a corpus."""
-    counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
+    counts = counts_of(corpus)
     hashes = hash_words(SYMBOLS, STARTS)
     words = word_records(hashes)
     words["frequency_rank"], words["embedding"], words["domain_log_odds"][:, :2] = RANKS, EMBEDDINGS, LOG_ODDS
@@ -187,7 +193,7 @@ def test_learning_matches_the_reference(corpus: list[list[str]], times: int, see
 @given(corpus=corpora, seed=st.none() | st.integers(0, 9))
 def test_learning_reads_the_counts_and_the_domains_of_the_language(corpus: list[list[str]], seed: int | None) -> None:
     lexicon = lexicon_of([*corpus, *MANY])
-    of_languages = [shape_counts(labels_of(lines), WORD_OF, SHAPE_OF) for lines in (MANY, corpus)]
+    of_languages = [counts_of(lines) for lines in (MANY, corpus)]
     counts = np.array(of_languages, np.int32)
     lexicon = lexicon._replace(language_counts=counts, language_log_odds=LANGUAGE_LOG_ODDS)
     learned = tables(None if seed is None else np.random.default_rng(seed))

@@ -22,11 +22,11 @@ from capfst.context.lexicon import (
     TRIGRAMS,
     UNSEEN,
     WHOLE,
+    add_shape_counts,
     evidence_in_12,
     evidence_in_25,
     hash_word,
     hash_words,
-    shape_counts,
     shape_evidence,
 )  # fmt: skip
 from capfst.fst.symbols import Symbols, check
@@ -170,4 +170,6 @@ def test_shapes_are_counted(corpus: list[list[str]]) -> None:
     for form, count in seen.items():
         label = FORMS.index(form) + 1
         expected[word_of[label], shape_of[label]] = count
-    assert shape_counts(labels, word_of, shape_of).tolist() == expected.tolist()
+    counts = np.zeros((4, N_SHAPES), np.int64)
+    add_shape_counts(labels, word_of, shape_of, 1, counts)
+    assert counts.tolist() == expected.tolist()

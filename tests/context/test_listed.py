@@ -1,4 +1,4 @@
-"""context/listed.py: word lists with frequencies are evidence, as far as they are right."""
+"""context/train.py: word lists with frequencies are evidence, as far as they are right."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""context/rare_words.py: shape evidence by hash, and words that the LM lacks but the corpus has."""
+"""RareWords of context/lexicon.py: shape evidence by hash, and words that the LM lacks but the corpus has."""
 
 from pathlib import Path
 
@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import capfst
 from capfst.context.context_model import Context
-from capfst.context.lexicon import UNSEEN
-from capfst.context.rare_words import NO_RARE_WORDS, RareWords, find_rare
+from capfst.context.lexicon import NO_RARE_WORDS, UNSEEN, RareWords, find_rare
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.context.sample import _select, enclosed, quotas, sample, select, slices, smaller
+from capfst.context.sample import enclosed, quotas, sample, select, slices, smaller
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
@@ -92,12 +92,6 @@ def test_the_pieces_in_which_a_file_is_read_do_not_matter(lengths: list[int], sh
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walks, "_CHUNK", piece)
         assert select(labels, quota).tolist() == whole
-
-
-def test_large_numbers_do_not_wrap() -> None:
-    """In sources of 10⁹ labels, the last sentences are as likely to be selected as the first ones."""
-    labels = labels_of([0] * 1000)
-    assert _select(labels, 10**8, 8 * 10**6, 10**9, 1, np.empty_like(labels))[0] == 8
 
 
 @settings(deadline=None)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from capfst.context.sample import smaller
 from capfst.punctuation import learn
-from capfst.punctuation.gradients import Text
+from capfst.punctuation.learn import Text
 from capfst.punctuation.network import AHEAD, N_ENDINGS
 from capfst.punctuation.score import score, scorer_of
-from capfst.punctuation.train import RUN, best_bias, f1, tempered
+from capfst.punctuation.train import RUN, best_bias, f1
 
 N_WORDS, TEST = 30_000, 5_000
 
@@ -39,12 +40,12 @@ def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_large_sources_are_learned_again_in_part() -> None:
     sentence = np.array([1, 2, 3, 0], np.uint32)
     sources = [np.tile(sentence, n) for n in (100 * RUN, 10, 400 * RUN)]
-    chosen = tempered(sources, 60_040)
+    chosen = smaller(sources, 60_040, RUN, tempers=True)
     assert chosen[1].size == 40  # all of it
     assert [chosen[k].size for k in (0, 2)] == pytest.approx([20_000, 40_000], rel=0.02)
     assert all((part.reshape(-1, 4) == sentence).all() for part in chosen)
-    assert [part.size for part in tempered(sources, 10**6)] == [source.size for source in sources]
-    assert tempered([sentence[:0]], 100)[0].size == 0
+    assert [part.size for part in smaller(sources, 10**6, RUN, tempers=True)] == [source.size for source in sources]
+    assert smaller([sentence[:0]], 100, RUN, tempers=True)[0].size == 0
 
 
 def test_biases() -> None:

@@ -16,7 +16,6 @@ from capfst.cli import cli
 from capfst.fst.read import CapFst
 from capfst.kernels import kernel
 from capfst.kernels.types import U8Array, u8
-from capfst.search import boundaries
 from capfst.search.boundaries import ODDS
 from capfst.text.abbreviations import (
     LONGEST,
@@ -61,7 +60,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
 def test_odds_with_the_lm_alone(model: CapFst, text: str, odds: list[float]) -> None:
     words = Recaser(model, context=False).pipeline.words(np.frombuffer(text.encode(), np.uint8))
     assert words.begin_odds[words.may_begin].tolist() == odds
-    assert boundaries.expected(words).tolist() == (words.may_begin & (words.begin_odds == ODDS)).tolist()
+    assert words.begins.tolist() == (words.may_begin & (words.begin_odds == ODDS)).tolist()
 
 
 @pytest.mark.parametrize("engine", ["fast", "openfst"])

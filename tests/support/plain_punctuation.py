@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels.memory import LANES
-from capfst.punctuation.gradients import EARLY_WEIGHT, Text
+from capfst.punctuation.learn import EARLY_WEIGHT, Text
 from capfst.punctuation.network import DOUBT, EMBEDDING, N_CLASSES, N_ENDINGS, SIZES, Dense, Layers, Network
 
 Floats = npt.NDArray[np.float64]
