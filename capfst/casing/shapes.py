@@ -35,7 +35,7 @@ _MIN_MISTAKEN = 4
 """The least number of capitals after one small letter that are a mistake: hELLO, unlike gRPC."""
 
 
-@kernel
+@inner
 def shape_with(cased: i64, capitals: i64, first: bool) -> i64:
     """Return the shape of a word with so many cased characters and so many capitals. first: whether its first cased
     character is a capital."""

@@ -1,19 +1,26 @@
 """The memory that this process needs besides its data, which `--memory` includes; and the reuse of freed memory."""
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 import os
+from functools import cache
 
 PROGRAM = 160 << 20  # an upper bound for Python, NumPy and the kernels
 
 
-_glibc = ctypes.CDLL(None) if os.name == "posix" and hasattr(ctypes.CDLL(None), "mallopt") else None
+@cache
+def _glibc() -> ctypes.CDLL | None:
+    if os.name == "posix" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        return library
+    return None
 
 
 def return_freed_memory() -> None:
     """Return free memory of all threads to the system, if the C library is glibc."""
-    if _glibc:
-        _glibc.malloc_trim(0)
+    if glibc := _glibc():
+        glibc.malloc_trim(0)
 
 
 def resident() -> int:
@@ -34,6 +41,6 @@ def keep_freed_memory() -> None:
     that is freed from now on. Each block of text allocates and frees arrays of the same sizes: the system would clear
     their pages each time."""
     return_freed_memory()
-    if _glibc:
-        _glibc.mallopt(_MMAP_THRESHOLD, 32 << 20)
-        _glibc.mallopt(_TRIM_THRESHOLD, 256 << 20)
+    if glibc := _glibc():
+        glibc.mallopt(_MMAP_THRESHOLD, 32 << 20)
+        glibc.mallopt(_TRIM_THRESHOLD, 256 << 20)
