@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable
-from difflib import SequenceMatcher
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -138,6 +137,8 @@ class Stream:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._words, words, strict=False)))
         kept = self._given[:same] + [None] * (len(words) - same)
         if any(self._given[same:]):
+            from difflib import SequenceMatcher  # noqa: PLC0415  (only changed hypotheses need it)
+
             for old, new, size in SequenceMatcher(None, self._words[same:], words[same:]).get_matching_blocks():
                 kept[same + new : same + new + size] = self._given[same + old : same + old + size]
         return kept

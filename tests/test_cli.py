@@ -24,7 +24,7 @@ from unittest.mock import patch
 import pytest
 from support.command_line import CAPFST, CORPUS, TIMEOUT, message, run, run_process, run_python, start
 
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 
 
 @pytest.fixture(scope="module")

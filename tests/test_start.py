@@ -13,7 +13,8 @@ from capfst.system.verified import MIN_AGE
 SCRIPT = """
 import sys, capfst
 print(capfst.load(sys.argv[1])("it works"))
-print(sys.modules.keys() & {"numba", "numpy.random", "capfst.context.learn"})  # only compiling and learning need them
+FEW_NEED = {"numba", "numpy.random", "capfst.context.learn", "capfst.corpus.vocabulary"}  # compiling and learning
+print(sys.modules.keys() & (FEW_NEED | {"capfst.io.codecs", "capfst.text.scanners", "difflib"}))
 """
 
 

@@ -17,7 +17,8 @@ from capfst.corpus.intern import Interner, WordTable
 from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
-from capfst.io.compression import DAMAGED, decompressed
+from capfst.io.codecs import DAMAGED
+from capfst.io.compression import decompressed
 from capfst.lm import arpa_lines as lines
 from capfst.lm.levels import BadRowError, Level, NgramTable, empty_table, link
 from capfst.options import MAX_ORDER

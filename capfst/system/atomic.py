@@ -11,7 +11,6 @@ import errno
 import io
 import os
 import re
-import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -138,6 +137,8 @@ def check_output(
 
 def check_room(folder: Path, size: int) -> None:
     """Raise CapfstError if the disk of a folder has no room for this number of bytes."""
+    import shutil  # noqa: PLC0415  (it loads the libraries of compression)
+
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(folder).free
         if size > free:

@@ -34,7 +34,7 @@ from capfst.batch.report import DONE, FAILED, Display, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.exceptions import CapfstError
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 from capfst.io.files import find_files
 from capfst.io.outputs import MANIFEST, PlannedFile, plan
 from capfst.io.protocol import RecaseCounts

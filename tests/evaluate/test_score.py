@@ -14,7 +14,7 @@ from capfst.evaluate import compare
 from capfst.evaluate.edit_distance import STRETCH
 from capfst.evaluate.score import Scores, score_files
 from capfst.exceptions import CapfstError, CorpusError
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 from capfst.text.unicode import lower
 
 

@@ -15,7 +15,7 @@ from support.packing import gzipped
 
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import raw_pieces, read_blocks, read_stream, whole_lines
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 from capfst.io.files import find_files
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capfst.io.blocks import read_blocks
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 
 SIZE = 256 << 20
 

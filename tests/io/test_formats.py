@@ -22,7 +22,8 @@ from support.packing import gzipped
 import capfst
 from capfst.batch.tally import counting
 from capfst.exceptions import CorpusError, OptionError
-from capfst.io.compression import COMPRESSIONS, compressing, zstd
+from capfst.io.codecs import zstd
+from capfst.io.compression import COMPRESSIONS, compressing
 from capfst.io.formats import can_recase, format_of
 from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.pipeline import pieces

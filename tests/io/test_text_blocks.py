@@ -22,7 +22,7 @@ from support.packing import gzipped
 
 import capfst
 from capfst.exceptions import CapfstError, CorpusError, OptionError
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import lines_stand_alone, text_blocks
 

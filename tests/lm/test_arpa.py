@@ -19,7 +19,7 @@ from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
-from capfst.io.compression import zstd
+from capfst.io.codecs import zstd
 from capfst.lm import arpa_write
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, POSITIVE, REASONS, TOO_LARGE, UNKNOWN_WORD, number
