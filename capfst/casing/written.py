@@ -32,7 +32,7 @@ _FEMININE, _MASCULINE = 0xAA, 0xBA  # 1ª n.º
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
 _SMALL_N, _SMALL_S = ord("n"), ord("s")
-_SMALL_A = ord("a")  # a word that begins with another character may have no letters
+_SMALL_A, _SMALL_Z = ord("a"), ord("z")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
 
@@ -97,7 +97,13 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
             continue
         shape = i64(Shape.LOWER.value | HAS_SMALL)
         if buf[start] < _SMALL_A or not is_small(buf, start, end):
-            shape = _written_shape(buf, start, end, info)
+            is_plain = (
+                start + 1 < end and _CAPITAL_A <= buf[start] <= _CAPITAL_Z and _SMALL_A <= buf[start + 1] <= _SMALL_Z
+            )
+            if is_plain and is_small(buf, start + 1, end):
+                shape = i64(Shape.CAPITALIZED.value | HAS_SMALL)
+            else:
+                shape = _written_shape(buf, start, end, info)
         elif buf[start] == _SMALL_N and _is_suffix(buf, start, end):  # other suffixes do not begin with a letter
             shape = i64(Shape.LOWER.value)
         shapes[i] = shape | MAY_BEGIN if first[i] else shape
@@ -263,6 +269,19 @@ def _letters(text: U8Array, start: i64, end: i64) -> tuple[i64, i64, i64]:
     return small, capital, other
 
 
+@inner
+def _has_contrast(text: U8Array, start: i64, end: i64, has_capital: bool) -> bool:
+    """Return whether text[start:end] has small and capital letters of ASCII, or small ones alone if `has_capital`."""
+    small, capital = u64(0), u64(has_capital)
+    for i in range(start, end, 8):
+        part = eight_of(text, i, end)
+        small |= within(part & ~_HIGH, 97, 122) & ~part
+        capital |= within(part & ~_HIGH, _CAPITAL_A, _CAPITAL_Z) & ~part
+        if small != u64(0) and capital != u64(0):
+            return True
+    return False
+
+
 @kernel
 def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool, numbers: I64Array) -> i64:
     """Fill `numbers` with the numbers of the lines of `has_lost_contrast`; return how many they are."""
@@ -278,9 +297,8 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
         is_odd = other > 0 and end - start < _SHORT
         if is_odd or (small > 0 and capital > 0):
             is_odd = is_odd or (capital > 1 and 2 * capital >= small)
-            small, capital, other = _letters(recased, its_start, min(its_end, recased.size))
             numbers[n] = line
-            n += is_odd or not (small > 0 and (capital > 0 or has_capital))
+            n += is_odd or not _has_contrast(recased, its_start, min(its_end, recased.size), has_capital)
         start, its_start = end + 1, its_end + 1
     return n
 
