@@ -201,22 +201,28 @@ def _read_tokens(
                 continue
             token = tokens[n]
             token.line, token.start, token.first_capital = line, i - begin, n_capitals
-            cased, first, has_letter = 0, False, False
-            exact, folded, turkish = u64(0), u64(0), u64(0)
+            cased, first, has_letter, is_plain, start = 0, False, False, True, i
+            folded = u64(0)
             while i < end and info[codes[i]] & uni.CLASS != uni.SPACE:
                 code, flags = codes[i], info[codes[i]]
                 is_cased, is_upper = flags & uni.IS_CASED != 0, flags & uni.IS_UPPER != 0
-                exact, folded = hash_pair(exact, u64(code)), hash_pair(folded, u64(fold[code]))
+                folded = hash_pair(folded, u64(fold[code]))
                 if code == uni.DOTTED_CAPITAL_I:
                     folded = hash_pair(folded, u64(uni.DOT_ABOVE))
-                is_i = code == ord("I") or code == uni.DOTTED_CAPITAL_I or code == uni.DOTLESS_I
-                turkish = hash_pair(turkish, u64(ord("i") if is_i else fold[code]))
+                is_plain = is_plain and code == fold[code] and code != uni.DOTLESS_I
                 has_letter = has_letter or is_cased or flags & uni.CLASS == uni.LETTER
                 first = first or (cased == 0 and is_cased and is_upper)
                 cased += is_cased
                 capitals[n_capitals] = code
                 n_capitals += is_upper
                 i += 1
+            exact, turkish = folded, folded
+            if not is_plain:
+                exact, turkish = u64(0), u64(0)
+                for code in codes[start:i]:
+                    is_i = code == uni.DOTTED_CAPITAL_I or code == uni.DOTLESS_I
+                    exact = hash_pair(exact, u64(code))
+                    turkish = hash_pair(turkish, u64(ord("i") if is_i else fold[code]))
             token.exact, token.folded, token.turkish = exact, folded, turkish
             token.end, token.has_letter, token.n_capitals = i - begin, has_letter, n_capitals - token.first_capital
             token.shape = shape_with(cased, i64(token.n_capitals), first)
