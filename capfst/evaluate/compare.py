@@ -87,6 +87,10 @@ class Text(NamedTuple):
         columns = (self.tokens[name][chosen].tolist() for name in ("line", "start", "end"))
         return [self.lines[line][start:end] for line, start, end in zip(*columns, strict=True)]
 
+    def chosen(self, indices: Indices) -> TokenArray:
+        """Return the records of tokens, by their indices, which are ascending."""
+        return self.tokens if len(indices) == len(self.tokens) else self.tokens.take(indices)
+
     def first_words(self) -> Indices:
         """Return the index of each line's first token with a letter, where there is one."""
         with_letter = np.flatnonzero(self.tokens["has_letter"])
@@ -282,7 +286,7 @@ def count(
 ) -> LineCounts:
     """Return the counts of lines: of pairs of tokens, given their indices in both texts, int64[pairs] each, ascending;
     and of all words and capitals, and their edits."""
-    n, tokens, counterparts = len(ref.lines), ref.tokens.take(ref_pairs), hyp.tokens.take(hyp_pairs)
+    n, tokens, counterparts = len(ref.lines), ref.chosen(ref_pairs), hyp.chosen(hyp_pairs)
     row, shapes, same = tokens["line"] * COLUMNS, tokens["shape"], tokens["exact"] == counterparts["exact"]
     cells = [row + TOKENS + shapes, (row + CORRECT + shapes)[same], (row + PROPOSED)[counterparts["n_capitals"] > 0]]
     if is_known:

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +34,7 @@ from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
 from capfst.text.utf8 import decoded, encoded
+from capfst.version import __version__
 
 if TYPE_CHECKING:
     from capfst.recaser import Recaser
@@ -75,7 +75,7 @@ class ErrorAnalysis:
     @property
     def signature(self) -> str:
         vocabulary = "yes" if len(self.kinds) == len(KINDS) else "no"
-        return f"capfst-errors|v:{version('capfst')}|tok:space|vocabulary:{vocabulary}"
+        return f"capfst-errors|v:{__version__}|tok:space|vocabulary:{vocabulary}"
 
     @property
     def groups(self) -> dict[str, KindCounts]:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from itertools import chain
 from math import isnan
 from pathlib import Path
@@ -35,6 +34,7 @@ from capfst.casing.shapes import Shape
 from capfst.evaluate import compare as cmp
 from capfst.exceptions import quantity
 from capfst.io.blocks import read_blocks
+from capfst.version import __version__
 
 MEASURES = {
     "accuracy": "accuracy",
@@ -134,7 +134,7 @@ class Scores:
         """The settings, like sacreBLEU's signatures (Post 2018): scores are comparable only if these are equal."""
         first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
         align = "|align:words" if self.align else ""
-        return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}{align}"
+        return f"capfst-score|v:{__version__}|tok:space|skip-first:{first}|vocabulary:{vocabulary}{align}"
 
     @property
     def groups(self) -> dict[str, TokenCounts]:
