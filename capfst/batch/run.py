@@ -38,6 +38,27 @@ from capfst.system.stopping import StoppedError
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
 
 
+class HashingFile:
+    """A file that hashes the data written to it."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.flush, self.tell = file.flush, file.tell
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return self._file.write(data)
+
+    def hash(self) -> str:
+        return self._digest.hexdigest()
+
+    def writable(self) -> bool:
+        return True
+
+
 class Runner(Protocol):
     """Recases the files of a run. `recase_file` is called in `jobs` threads."""
 
@@ -107,21 +128,22 @@ class LocalRunner(NamedTuple):
         made_by = self.casing | file_format.settings
         make_folder(file.output.parent)
         with replacing(file.output) as output:
-            counts = self._stream(file_format, output, on_read)
+            sink = HashingFile(output)
+            counts = self._stream(file_format, sink, on_read)
             if self.stopped.is_set():
                 raise StoppedError
             if not before.is_of(file.input):
                 raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
-        return made_entry(file, self.out, made_by, before._replace(hash=digest.hexdigest()), counts)
+        return made_entry(file, self.out, made_by, before._replace(hash=digest.hexdigest()), sink.hash(), counts)
 
-    def _stream(self, file_format: Format, output: BinaryIO, on_read: OnRead) -> RecaseCounts:
+    def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
         """Recase the file's pieces in the pool, while other pieces are read and written.
 
         If all slots are taken, write the first waiting piece to free its slot; without one, wait for other files.
         """
         counts = RecaseCounts()
         waiting: deque[Future[tuple[Any, RecaseCounts]]] = deque()
-        with file_format.writing(output) as write:
+        with file_format.writing(sink) as write:
 
             def finish() -> None:
                 nonlocal counts
@@ -150,10 +172,10 @@ class LocalRunner(NamedTuple):
 
 
 def made_entry(
-    file: PlannedFile, out: Path, made_by: dict[str, Any], read: Stamp, counts: RecaseCounts
+    file: PlannedFile, out: Path, made_by: dict[str, Any], read: Stamp, output_hash: str, counts: RecaseCounts
 ) -> ManifestEntry:
     """Return the entry of a file whose output is complete."""
-    written = Stamp.of(file.output, sha256(file.output))
+    written = Stamp.of(file.output, output_hash)
     return ManifestEntry(name_of(file, out), str(file.input), made_by, read, written, counts)
 
 

@@ -27,7 +27,7 @@ from pyspark.sql import SparkSession
 
 from capfst.batch.manifest import Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.batch.run import LocalRunner, made_entry
+from capfst.batch.run import HashingFile, LocalRunner, made_entry
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.formats import format_of
@@ -150,8 +150,9 @@ def _join(
         return None
     made_by = shared.casing | format_of(item.input, shared.options).settings
     with replacing(item.output) as out:
+        sink = HashingFile(out)
         for part_file in part_files:
             with open(part_file, "rb") as file:
-                copyfileobj(file, out, BLOCK)
-    entry = made_entry(item, shared.out, made_by, before._replace(hash=sha256(item.input)), counts)
+                copyfileobj(file, sink, BLOCK)
+    entry = made_entry(item, shared.out, made_by, before._replace(hash=sha256(item.input)), sink.hash(), counts)
     return FileReport(item, DONE, entry)
