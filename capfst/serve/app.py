@@ -112,8 +112,8 @@ class Senders:
                 )
         origin, site = found.get(b"origin"), found.get(b"sec-fetch-site")
         is_safe = scope["method"] in ("GET", "HEAD", "OPTIONS") or self._is_any or origin in self._origins
-        is_own = site in (b"same-origin", b"none") if site else origin in (None, b"http://" + found.get(b"host", b""))
-        if is_safe or is_own:
+        is_own = site in (b"same-origin", b"none") if site else origin == b"http://" + found.get(b"host", b"")
+        if is_safe or is_own or (origin is None and site is None):  # programs send neither header
             return None
         named = (origin or b"null").decode("latin-1")
         return RefusedError(403, f"the page is from {named!r}, another origin. List that in `--cors` to accept it.")

@@ -81,6 +81,7 @@ def test_pages_of_the_service_are_accepted(headers):
         {"origin": PAGE, "sec_fetch_site": "cross-site"},
         {"origin": OWN, "sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": ""},
     ],
 )
 @pytest.mark.parametrize("is_local", [True, False])
