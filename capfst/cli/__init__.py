@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 
+_collects = gc.isenabled()
 gc.disable()  # what is imported here stays in use; searching it for garbage takes longer than a tenth of a short run
 import os
 from importlib import import_module
@@ -22,7 +23,8 @@ from capfst.cli.exit_status import exit_status
 from capfst.version import __version__
 
 gc.freeze()
-gc.enable()
+if _collects:
+    gc.enable()
 
 COMMANDS = {
     "recase": "recase",

@@ -198,7 +198,12 @@ def recase(
         blocks = hint_at_layout(blocks, not has_hinted, not options["wrapped"])
     blocks = blocks if quiet else hint_at_language(blocks, recaser)
     recased: Iterable[bytes | memoryview]
-    stretches: list[Stretch] = []
+    repaired = RecaseCounts()
+
+    def take(stretches: list[Stretch]) -> None:
+        nonlocal repaired
+        repaired += RecaseCounts.of_repair(stretches)
+
     if source or nbest or confidence:
         from capfst.io.alignments import Block, Names, side_by_side
 
@@ -216,14 +221,14 @@ def recase(
         else:
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
-        recased = pipeline.recase_blocks(blocks, threads, stretches.extend)
+        recased = pipeline.recase_blocks(blocks, threads, take)
         recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(inputs) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         _write(recased, output, transcoding)
     if options["repair"]:
-        note(RecaseCounts.of_repair(stretches).repair, quiet)
+        note(repaired.repair, quiet)
 
 
 def _speech(files: tuple[Path, ...], text: TextOptions) -> str | None:
