@@ -465,11 +465,17 @@ class Pipeline:
                 yield self.recase_utf8(block, style)
                 if style.is_learned:
                     break
+
+        def recased_of(block: bytes) -> tuple[memoryview, list[Stretch], int]:
+            """Return the block recased, without keeping it; what was repaired in it; and its lines, for these."""
+            n_lines = block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+            return *self._recased(block, style), n_lines
+
         line = 0
-        for block, recased, found in map_stream(lambda block: (block, *self._recased(block, style)), blocks, jobs):
+        for recased, found, n_lines in map_stream(recased_of, blocks, jobs):
             if self.options.repair:
                 take([stretch._replace(line=line + stretch.line) for stretch in found])
-                line += block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
+                line += n_lines
             yield recased
 
     def style_after(self, head: bytes) -> Style:

@@ -51,8 +51,10 @@ def cutoffs(value: str) -> tuple[int, ...]:
         numbers = tuple(map(int, value.split(",")))
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.") from None
-    if numbers[0] != 0 or list(numbers) != sorted(numbers) or numbers[-1] >= 1 << 63:
-        raise click.BadParameter(f"{value} is not in ascending order from 0. Use small numbers such as 0,0,1.")
+    if numbers[0] != 0 or list(numbers) != sorted(numbers):
+        raise click.BadParameter(f"{value} is not in ascending order from 0. Use numbers such as 0,0,1.")
+    if numbers[-1] >= 1 << 63:
+        raise click.BadParameter(f"{value} is too large. Use numbers less than 2^63.")
     return numbers
 
 
@@ -245,7 +247,10 @@ def translation_options(source: str, align: str, suffix: str = "", **settings: A
     """Make the options --source and --align, given what they hold. suffix: of their flags."""
     settings["group"] = op.TRANSLATIONS
     needs = "It requires a model that learned from translations (capfst train-bilingual)."
-    pairs = "0-0 1-2 …, source index first. Without it, only words that are the same in both texts are aligned."
+    pairs = (
+        "0-0 1-2 …, source index first. Without it, only words that are the same in both texts, such as names, are"
+        " aligned."
+    )
     return together(
         option(f"--source{suffix}", "source", help=f"{source}. {needs}", **settings),
         option(f"--align{suffix}", "align", help=f"{align}: {pairs}", requires="source", **settings),

@@ -184,13 +184,13 @@ class Streams:
         if len(self.open) > self._most:
             self.waiting.drop_oldest()
         if self.is_stopping:
-            self.stop()
+            stream.stop()
 
     def stop(self) -> None:
         """End all streams after the lines that have arrived."""
         self.is_stopping = True
         for stream in self.open:
-            stream.refuse(503, "the service is stopping. Send the other lines again.")
+            stream.stop()
 
 
 class JSONLines(Body):
@@ -203,6 +203,10 @@ class JSONLines(Body):
     def __init__(self, request: Request, budget: Budget, in_thread: InThread, recase: Recase, streams: Streams) -> None:
         super().__init__(request, budget, streams.waiting)
         self._in_thread, self._recase, self._streams = in_thread, recase, streams
+
+    def stop(self) -> None:
+        """End the stream, because the service stops."""
+        self.refuse(503, "the service is stopping. Send the other lines again.")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", b"application/x-ndjson")]
