@@ -97,6 +97,7 @@ def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U
             continue
         shape = i64(Shape.LOWER.value | HAS_SMALL)
         if buf[start] < _SMALL_A or not is_small(buf, start, end):
+            # Most words with a capital: Word, Don't. The shape is that of _written_shape.
             is_plain = (
                 start + 1 < end and _CAPITAL_A <= buf[start] <= _CAPITAL_Z and _SMALL_A <= buf[start + 1] <= _SMALL_Z
             )
@@ -263,7 +264,7 @@ def _letters(text: U8Array, start: i64, end: i64) -> tuple[i64, i64, i64]:
     for i in range(start, end, 8):
         part = eight_of(text, i, end)
         high, ascii = part & _HIGH, part & ~_HIGH
-        small += count_ones(i64(within(ascii, 97, 122) & ~high))
+        small += count_ones(i64(within(ascii, _SMALL_A, _SMALL_Z) & ~high))
         capital += count_ones(i64(within(ascii, _CAPITAL_A, _CAPITAL_Z) & ~high))
         other += count_ones(i64(high))
     return small, capital, other
@@ -275,7 +276,7 @@ def _has_contrast(text: U8Array, start: i64, end: i64, has_capital: bool) -> boo
     small, capital = u64(0), u64(has_capital)
     for i in range(start, end, 8):
         part = eight_of(text, i, end)
-        small |= within(part & ~_HIGH, 97, 122) & ~part
+        small |= within(part & ~_HIGH, _SMALL_A, _SMALL_Z) & ~part
         capital |= within(part & ~_HIGH, _CAPITAL_A, _CAPITAL_Z) & ~part
         if small != u64(0) and capital != u64(0):
             return True

@@ -19,10 +19,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-
-from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
-
-from capfst.kernels.types import U32Matrix  # isort: skip
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
@@ -34,6 +30,9 @@ from capfst.context.train import Sample, count_by_language, learn_in_turn, raise
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
+from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
+
+from capfst.kernels.types import U32Matrix  # isort: skip
 from capfst.system.progress import Progress
 
 MOST_COUNTED = 150

@@ -316,7 +316,7 @@ def word_marks(symbols: Symbols, starts: I32Array) -> U8Array:
 
 def word_numbers(starts: I32Array) -> I64Array:
     """Return int64[V + 1], the number of each label's word."""
-    return np.append(0, np.repeat(np.arange(len(starts) - 1), np.diff(starts)))
+    return np.append(np.int64(0), np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts)))
 
 
 def label_shapes(symbols: Symbols, starts: I32Array) -> U8Array:

@@ -1,4 +1,5 @@
-"""Sample the sentences that the context model learns from: equally many labels of each source that has enough of them.
+"""Sample the sentences that models learn from: equally many labels of each source that has enough of them, or in
+proportion to the square root of its size.
 
 In: labels, and where each source (a large file, or several small ones) ends. Out: labels of whole sentences, by source,
 in order. Without this, a source much larger than the others would decide what context means in all of them.
@@ -30,7 +31,7 @@ def select(labels: U32Array, quota: int, run: int = 1) -> U32Array:
     together."""
     parts, sentence = [np.zeros(0, np.uint32)], 0
     for piece, _ in pieces(labels):
-        ends = np.cumsum(piece == 0)
+        ends = np.cumsum(piece == 0, dtype=np.int64)
         sentences = np.append(0, ends[:-1]) + sentence
         parts.append(piece[sentences // run * quota % labels.size < quota])
         sentence += int(ends[-1])

@@ -49,7 +49,8 @@ LISTED, LISTED_MIXED = 10, 1000
 
 _JUDGED, _PRIOR = 20, 5.0
 """Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""
-_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
+_SPELLING_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)
+"""The shapes that stand for the first, second and third spelling of a word; not LOWER, which costs LOWER_PENALTY."""
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: the sample is not reduced below this for lack of memory
@@ -137,7 +138,7 @@ def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -
     _, spelling_of = lowercase_forms(symbols.strings, symbols.language.casing)
     spelling_of = spelling_of[1:]
     counts = np.bincount(spelling_of, occurrences[1:])
-    word_of = np.full(len(counts), -1)  # also of `<epsilon>`
+    word_of = np.full(len(counts), -1, np.int64)  # also of `<epsilon>`
     word_of[spelling_of] = lx.word_numbers(starts)[1:]
     order = np.lexsort([-counts, word_of])
     ranks = np.empty(len(counts), np.int64)
@@ -145,7 +146,7 @@ def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -
     n_spellings = np.bincount(word_of + 1)
     label_ranks = np.full(len(symbols), Shape.CASELESS, np.uint8)
     has_choice = n_spellings[word_of[spelling_of] + 1] > 1
-    label_ranks[1:][has_choice] = _RANKS[np.minimum(ranks[spelling_of[has_choice]], len(_RANKS) - 1)]
+    label_ranks[1:][has_choice] = _SPELLING_RANKS[np.minimum(ranks[spelling_of[has_choice]], 2)]
     return label_ranks
 
 

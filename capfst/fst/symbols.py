@@ -229,6 +229,7 @@ def check(symbols: Symbols) -> I32Array:
         forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
         if len(set(forms)) < len(forms):
             raise DamagedModelError(f"a form of the word {symbols[starts[word]][:80]!r} is repeated")
-    if EPSILON in map(symbols.__getitem__, symbols.forms(EPSILON, starts)):
+    # The lowercase of symbol 0 is that of any `<epsilon>`, also with a grammar that changes its letters.
+    if EPSILON in map(symbols.__getitem__, symbols.forms(symbols.lowercase(0).decode(), starts)):
         raise DamagedModelError(f"{EPSILON} is among its words")
     return starts

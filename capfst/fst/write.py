@@ -82,7 +82,8 @@ class Chunked(Protocol):
     start: int
 
     def chunks(self) -> Iterable[tuple[npt.NDArray, npt.NDArray]]:
-        """Yield states and their arcs, numbered from 0 on in each chunk: consecutive ones, from the root on."""
+        """Yield consecutive states, from the root on, and their arcs. `pos` counts the arcs of the chunk, from 0; the
+        writer changes it in place."""
 
 
 def write_chunks(

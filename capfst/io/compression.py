@@ -9,12 +9,14 @@ function that compresses as the suffix of the output's name (`compression_of_nam
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from capfst.exceptions import CorpusError, OptionError
+from capfst.forks import loading
 
 OnRead = Callable[[bytes], object]
 """A function that is called with all bytes of a file, piece by piece, as the file is read, before decompression."""
@@ -32,9 +34,14 @@ class Compression(NamedTuple):
 
     def decompressing(self, file: Any) -> Any:
         """Return the stream of a file's decompressed bytes."""
-        from capfst.io.codecs import DECOMPRESSING  # noqa: PLC0415  (few files are compressed)
+        return _codecs().DECOMPRESSING[self.program](file)
 
-        return DECOMPRESSING[self.program](file)
+
+def _codecs() -> Any:
+    """Import the libraries of compression, which few files need."""
+    with loading():
+        from capfst.io import codecs  # noqa: PLC0415
+    return codecs
 
 
 COMPRESSIONS = (
@@ -97,9 +104,8 @@ class _Source(io.RawIOBase):
 
 def _damaged() -> tuple[type[Exception], ...]:
     """Return the exceptions that reading damaged or truncated compressed data raises."""
-    from capfst.io.codecs import DAMAGED  # noqa: PLC0415  (few files are compressed)
-
-    return DAMAGED
+    codecs = sys.modules.get("capfst.io.codecs")  # without it, nothing was decompressed
+    return codecs.DAMAGED if codecs else ()
 
 
 @contextmanager
@@ -143,8 +149,6 @@ def compressing(compression: Compression | None, file: BinaryIO) -> Iterator[Cal
     if compression is None:
         yield file.write
         return
-    from capfst.io.codecs import COMPRESSORS  # noqa: PLC0415  (few files are compressed)
-
-    compressor = COMPRESSORS[compression.program]()
+    compressor = _codecs().COMPRESSORS[compression.program]()
     yield lambda data: file.write(compressor.compress(data))
     file.write(compressor.flush())

@@ -146,7 +146,7 @@ def _beginning(data: str, start: int, end: int, begin: int, last: int) -> tuple[
     """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
     speaker begins. The cue is data[begin:last]."""
     text = data[start:end]
-    if text[0].islower():
+    if text.lstrip()[:1].islower():
         return 0, _lone_label(text) is not None
     dash = _dash(text)
     skipped = dash.end() if dash else 0

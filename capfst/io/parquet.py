@@ -192,7 +192,8 @@ class Parquet:
         for (row, k, *_), value in zip(spans, running.values(recased), strict=True):
             columns[k][row] = encoded(value)
         counts = counts.at(lambda line: piece.row - 1 + line)
-        counts += RecaseCounts(len(is_good), is_good.tolist().count(False), -n_blank)
+        n_bad = int(np.count_nonzero(~is_good))
+        counts += RecaseCounts(records=len(is_good), malformed=n_bad, lines=-n_blank)
         arrays = [_like(rows, column.type) for rows, column in zip(columns, piece.columns, strict=True)]
         return RecasedSlice(arrays, is_good | (self.on_error == "pass"), piece.row_group), counts
 

@@ -26,7 +26,8 @@ BLOCK = 1 << 20  # characters of a part, which is recased at once
 
 
 class FormatError(Exception):
-    """A text or record is not of its format from an offset on. The message has the problem, for texts a remedy."""
+    """A text or a record violates its format, from an offset on. The message has the problem; that of a whole text,
+    also the remedy."""
 
     def __init__(self, problem: str, offset: int = 0) -> None:
         super().__init__(problem)

@@ -116,7 +116,8 @@ inlined = partial(Kernel, is_entry=False, is_inlined=True)
 
 
 def outlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that only kernels call, and whose code stays out of theirs: for code that seldom runs."""
+    """Make a kernel whose code stays out of its callers': for code that seldom runs. Only kernels call it, unless it is
+    already a kernel that Python calls."""
     kernel = function if isinstance(function, Kernel) else inner(function)
     kernel.is_inlined = False
     kernel.py_func.__qualname__ += OUTLINED

@@ -1,7 +1,8 @@
 """Estimate a language model from labels in bounded memory: counts, probabilities, pruning, states and arcs.
 
-In: the labels of a corpus, and of the options of training those of LMs and resources. Out: the model's states and arcs
-in chunks, as they are computed (`acceptor`), so that the model need not fit in memory; or its levels (`estimate`).
+In: the labels of a corpus, and the options of training, of which those on LMs and resources are read. Out: the model's
+states and arcs in chunks, as they are computed (`acceptor`), so that the model need not fit in memory; or its levels
+(`estimate`).
 """
 
 import os

@@ -107,6 +107,7 @@ class Pruner:
     def __init__(self, estimator: Estimator, options: TrainOptions, ambiguity: npt.NDArray[np.float32] | None) -> None:
         self.estimator, self.options, self.ambiguity = estimator, options, ambiguity
         self.counts = estimator.counts
+        self.total = float(self.counts.tokens.sum())
         # [n]: node, _PREFIX … _SCORE; later without the node, sorted by node
         self.rows = [Buckets(estimator.store, self.counts.windows, 6) for _ in range(self.counts.order + 1)]
         # [n]: the backoff weights of the contexts of these n-grams, by node, or NaN; used if none is dropped
@@ -133,7 +134,7 @@ class Pruner:
         discount = discounts(self.counts.counts_of_counts[contexts.order - 1])
         # The expected occurrences of the contexts in other text of the same size
         expected = contexts.occurrences - discount[np.minimum(contexts.occurrences, 3).astype(np.uint8)]
-        _score(contexts, expected / float(self.counts.tokens.sum()), score)
+        _score(contexts, expected / self.total, score)
         if self.ambiguity is not None:
             weight = self.ambiguity[grams[:, WORD]]
             if contexts.order <= 3:  # the context's last word is known
@@ -167,7 +168,8 @@ class Pruner:
             self.rows[n], longer = ranked, shorter
 
     def _protect_bucket(self, n: int, longer: Buckets | None, shorter: Buckets, ranked: Buckets, bucket: int) -> None:
-        """Do so for a bucket of order n, and count its scores."""
+        """Raise the scores of a bucket of order n to those in `longer`; put the n-grams into `ranked`, and the scores
+        that their prefixes and suffixes need into `shorter`; count the scores in the histogram."""
         first_nodes = self.counts.first_nodes
         start, end = first_nodes[n][bucket : bucket + 2]
         rows = by_node(self.rows[n].take(bucket), start, end - start)
@@ -200,7 +202,8 @@ class Pruner:
                 parts.append(rows[keep])
             rows = np.concatenate(parts)
             del parts
-            entries = np.cumsum(below, dtype=np.uint32) - np.uint32(1)  # by node of the order below
+            entries = np.cumsum(below, dtype=np.uint32)  # by node of the order below
+            entries -= 1
             prefix, suffix, prob = entries[rows[:, _PREFIX]], entries[rows[:, _SUFFIX]], rows.view(np.float32)[:, _PROB]
             level = Level(rows[:, _LAST].copy(), prefix, suffix, cost(prob), np.zeros(len(rows)))
             if prunes(self.options):

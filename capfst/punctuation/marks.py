@@ -73,9 +73,9 @@ class Punctuation(NamedTuple):
             weights, used = weights[inputs * outputs :], used + 2 * outputs
         if (len(words), len(endings), weights.size, reals.size) != (len(labels), net.N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
-        embedded, dense = np.append(words, endings), part.arrays["weights"].view(np.int8)
-        limits = (embedded, net.LARGEST_EMBEDDED), (dense, net.LARGEST_WEIGHT)
-        are_small = all((-limit <= array).all() and (array <= limit).all() for array, limit in limits)
+        dense = part.arrays["weights"].view(np.int8)
+        limits = (words, net.LARGEST_EMBEDDED), (endings, net.LARGEST_EMBEDDED), (dense, net.LARGEST_WEIGHT)
+        are_small = all(-limit <= int(a.min(initial=0)) and int(a.max(initial=0)) <= limit for a, limit in limits)
         if not are_small or not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
         return cls(net.Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(net.MARKS)])

@@ -235,7 +235,8 @@ def first_words(
     """Return bool[n]: whether each token is the first word of a sentence. begins: bool[n], whether a sentence begins
     with it, inside its line. language, languages: of the model; of the tokens, as in `small_words`."""
     first = np.empty(len(tokens.starts), np.bool_)
-    _mark_first(buf, tokens, pretokenized, small_words(buf, tokens, language, languages), begins, first)
+    small_first = _NONE if pretokenized else small_words(buf, tokens, language, languages)
+    _mark_first(buf, tokens, pretokenized, small_first, begins, first)
     return first
 
 
@@ -245,7 +246,8 @@ def openings(
     """Return bool[n]: whether the next token is the first word of a sentence if this one is. language, languages: as in
     `first_words`."""
     passes = np.empty(len(tokens.starts), np.bool_)
-    _mark_prefixes(buf, tokens, pretokenized, small_words(buf, tokens, language, languages), passes)
+    small_first = _NONE if pretokenized else small_words(buf, tokens, language, languages)
+    _mark_prefixes(buf, tokens, pretokenized, small_first, passes)
     return passes
 
 

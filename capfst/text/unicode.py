@@ -104,7 +104,7 @@ class Lowering(NamedTuple):
     not_plain: u64  # bits that eight plain bytes never have; all, if there are several such characters
     case: u64  # the bit that ASCII lowercase letters have and capitals lack, eight times; 0 if case stays
     is_regular: bool  # whether all of ASCII is lowered as in most languages
-    info: U8Array = INFO
+    info: U8Array = INFO  # the class and case of each character
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":

@@ -288,6 +288,10 @@ def test_lone_surrogates_are_characters(recaser):
     assert analysis.groups["all"][1] == 1
 
 
+def test_lines_may_be_bytes():
+    assert errors(["A Cat"], [b"A cat"]).groups["all"] == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("reference", "hypothesis", "said"),
     [

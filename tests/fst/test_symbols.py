@@ -10,6 +10,7 @@ from support.models import FORMS
 
 from capfst.exceptions import ModelError
 from capfst.fst.symbols import Symbols, check, pack, unpack
+from capfst.text.restoring import restoring
 from capfst.text.unicode import lower
 
 
@@ -90,4 +91,12 @@ def test_symbols_that_are_not_utf8(utf8: bytes) -> None:
 def test_a_character_torn_between_symbols() -> None:
     symbols = Symbols(np.frombuffer("<epsilon>aé".encode(), np.uint8), np.array([0, 9, 11, 12]))
     with pytest.raises(ModelError, match="symbol 2 is not UTF-8"):
+        check(symbols)
+
+
+def test_epsilon_is_no_word_with_a_grammar_that_changes_its_letters() -> None:
+    words = [b"<epsilon>", b"<epsilon>", b"<unk>", b"cat"]
+    offsets = np.cumsum([0, *map(len, words)])
+    symbols = Symbols(np.frombuffer(b"".join(words), np.uint8), offsets, restoring("default", "both", {"o": "a"}))
+    with pytest.raises(ModelError, match="among its words"):
         check(symbols)

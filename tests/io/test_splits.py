@@ -15,21 +15,25 @@ TEXT = st.lists(st.sampled_from(["a", "bc", "é" * 9, "", "\n", "\r\n", "\n\n"])
 
 
 @in_one_folder
-@given(texts=st.lists(TEXT, min_size=1, max_size=3), size=st.integers(1, 30), mark=st.booleans())
-def test_splits_are_the_files(tmp_path, texts, size, mark):
-    files = []
-    for number, text in enumerate(texts):
-        files.append(tmp_path / str(number))
-        files[-1].write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
-    found = [split for file in files for split in splits(file, size)]
-    whole = b"".join(read_blocks(files))
-    assert b"".join(block for split in found for block in read_split(split, "strict")) == whole
-    for split in found:
-        if split.end is not None:
-            raw = split.file.read_bytes()[split.start : split.end]
-            assert raw.endswith(b"\n") or split.end == split.file.stat().st_size
-            assert raw.find(b"\n", size - 1) in (-1, len(raw) - 1)  # no longer than necessary
-            assert b"".join(read_raw(split)) == raw
+@given(
+    texts=st.lists(TEXT, min_size=1, max_size=3), size=st.integers(1, 30), mark=st.booleans(), piece=st.integers(1, 9)
+)
+def test_splits_are_the_files(tmp_path, texts, size, mark, piece):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.io.text_blocks.PIECE", piece)
+        files = []
+        for number, text in enumerate(texts):
+            files.append(tmp_path / str(number))
+            files[-1].write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
+        found = [split for file in files for split in splits(file, size)]
+        whole = b"".join(read_blocks(files))
+        assert b"".join(block for split in found for block in read_split(split, "strict")) == whole
+        for split in found:
+            if split.end is not None:
+                raw = split.file.read_bytes()[split.start : split.end]
+                assert raw.endswith(b"\n") or split.end == split.file.stat().st_size
+                assert raw.find(b"\n", size - 1) in (-1, len(raw) - 1)  # no longer than necessary
+                assert b"".join(read_raw(split)) == raw
 
 
 def test_a_large_file_has_several_splits(tmp_path):

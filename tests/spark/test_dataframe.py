@@ -25,6 +25,12 @@ TEXTS += [f"mr. xyzzyson said {line}" for line in PROSE.lower().splitlines()[:30
 pytestmark = pytest.mark.slow
 
 
+def test_rows_that_are_not_utf8_are_refused() -> None:
+    rows = pa.array([b"it", b"\xff"], pa.binary()).view(pa.string())
+    with pytest.raises(CapfstError, match="not UTF-8"):
+        _recased(capfst.load(), rows)
+
+
 @pytest.mark.parametrize("ship", [False, True])
 @pytest.mark.parametrize(
     "options",
