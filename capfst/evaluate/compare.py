@@ -97,6 +97,7 @@ class Text(NamedTuple):
         return with_letter[np.unique(self.tokens["line"][with_letter], return_index=True)[1]]
 
     def without_first(self) -> Text:
+        """Return the text without each line's first token with a letter."""
         return self._replace(tokens=np.delete(self.tokens, self.first_words()))
 
     def sizes(self) -> Indices:
@@ -156,7 +157,7 @@ def batches(
             break
         ref, hyp = (_text(line, name, number) for line, name in zip(pair, names, strict=True))
         lines.append((ref, hyp))
-        size += len(ref)
+        size += max(len(ref), len(hyp)) + 1
         if size >= BATCH:
             yield _batch(first, lines)
             lines, size, first = [], 0, number + 1
@@ -247,12 +248,16 @@ def _first_difference(ref: Text, hyp: Text) -> int:
 
 
 def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
-    """Return the number of the first word in which both texts of a line differ in more than case, and it in both."""
+    """Return the number of the first word in which both texts of a line differ in more than case, and it in both, from
+    shortly before they differ."""
     one, other = (text.tokens[text.tokens["line"] == line] for text in (ref, hyp))
     n = min(len(one), len(other))
     k = max(int(np.argmax(np.append(one[name][:n] != other[name][:n], True))) for name in ("folded", "turkish"))
     word, counterpart = ([*text.lines[line].split(), ""][k] for text in (ref, hyp))  # str.split and INFO agree
-    return k + 1, word, counterpart
+    shorter = min(len(word), len(counterpart))
+    differs = next((i for i in range(shorter) if word[i].lower() != counterpart[i].lower()), shorter)
+    begin = max(0, differs - 20)
+    return k + 1, word[begin:], counterpart[begin:]
 
 
 def words_in_common(reference: Sequence[str], hypothesis: Sequence[str]) -> Indices:

@@ -228,10 +228,13 @@ def _kinds(tokens: list[str], recaser: Recaser | None) -> npt.NDArray[np.int64]:
 
 def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
     """Return a word of token k, which consists of these parts, with the text around it."""
-    token = text.tokens[k]
+    tokens, token = text.tokens, text.tokens[k]
     line = text.lines[token["line"]]
-    left = " ".join([*line[: token["start"]].split()[-_EXCERPT_SIDE:], before])
-    right = " ".join([after, *line[token["end"] :].split()[:_EXCERPT_SIDE]])
+    first, last = tokens[max(0, k - _EXCERPT_SIDE)], tokens[min(k + _EXCERPT_SIDE, len(tokens) - 1)]
+    begin = first["start"] if first["line"] == token["line"] else 0
+    end = last["end"] if last["line"] == token["line"] else None
+    left = " ".join([*line[begin : token["start"]].split(), before])
+    right = " ".join([after, *line[token["end"] : end].split()])
     if len(left) > _EXCERPT_SIDE:
         left = "…" + left[-_EXCERPT_SIDE:]
     if len(right) > _EXCERPT_SIDE:

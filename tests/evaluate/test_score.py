@@ -318,3 +318,8 @@ def test_turkish_and_other_lines_in_one_text():
         for known in None, {"I", "ISI"}.__contains__:
             expected = score(*one, in_vocabulary=known) + score(*two, in_vocabulary=known)
             assert score(*both, in_vocabulary=known) == expected
+
+
+def test_an_error_shows_where_long_words_differ() -> None:
+    with pytest.raises(CorpusError, match=r"word 2 is 'x{18}abc' in the reference and 'x{18}abd' in the hypothesis"):
+        score(references=["A " + "x" * 52 + "abc"], hypotheses=["a " + "x" * 52 + "abd"])
