@@ -49,6 +49,7 @@ class Contexts(NamedTuple):
     """
 
     order: int  # of the n-grams; the contexts have one word less
+    bucket: int
     node: U32Array  # uint32[c]: the context's number at its order; at order 1 its label, 0 for <s>
     suffix: U32Array  # uint32[c]: its suffix's one order below (0 where that is the empty context)
     size: U32Array  # uint32[c]: the number of n-grams that extend it
@@ -242,7 +243,7 @@ class Estimator:
         gamma, size, occurrences = np.zeros(number), np.zeros(number, np.uint32), np.zeros(number)
         placed = np.empty((len(grams), 5), np.uint32)
         suffix, prob = leaders[:, _MIDDLE].copy(), placed.view(np.float32)
-        contexts = Contexts(n, node, suffix, size, gamma, occurrences, placed, prob)
+        contexts = Contexts(n, bucket, node, suffix, size, gamma, occurrences, placed, prob)
         back = np.empty((0 if below is None else len(grams), 4), np.uint32)
         discount = discounts(counts.counts_of_counts[n])
         left = _smooth(grams, grams.view(np.float32), sorting, bounds, discount, contexts, back)

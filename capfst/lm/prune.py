@@ -108,11 +108,11 @@ class Pruner:
         self.estimator, self.options, self.ambiguity = estimator, options, ambiguity
         self.counts = estimator.counts
         self.total = float(self.counts.tokens.sum())
+        windows = self.counts.windows
         # [n]: node, _PREFIX … _SCORE; later without the node, sorted by node
-        self.rows = [Buckets(estimator.store, self.counts.windows, 6) for _ in range(self.counts.order + 1)]
-        # [n]: the backoff weights of the contexts of these n-grams, by node, or NaN; used if none is dropped
-        sizes = [0, 0, len(self.counts.tokens), *(firsts[-1] for firsts in self.counts.first_nodes[2:-1])]
-        self.gammas = [np.full(0 if prunes(options) else size, np.nan) for size in sizes]
+        self.rows = [Buckets(estimator.store, windows, 6) for _ in range(self.counts.order + 1)]
+        # [n], for the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
+        self.contexts = [Buckets(estimator.store, windows + 1, 3) for _ in self.rows]
         self.histogram, self.lock = np.zeros(1 << _KEY_BITS, np.int64), Lock()
 
     def run(self) -> list[Level]:
@@ -154,8 +154,12 @@ class Pruner:
         first_nodes = self.counts.first_nodes[contexts.order]
         target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
         level.scatter(rows, target)
-        if not prunes(self.options):
-            self.gammas[contexts.order][contexts.node] = contexts.gamma
+        if prunes(self.options):
+            return
+        weights = np.empty((len(contexts.node), 3), np.uint32)
+        weights[:, 0] = contexts.node
+        weights[:, 1:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
+        self.contexts[contexts.order].put(contexts.bucket, weights)
 
     def _protect(self) -> None:
         """Raise the scores of prefixes and suffixes to those of their n-grams, from the highest order down."""
@@ -209,8 +213,18 @@ class Pruner:
             if prunes(self.options):
                 normalize(levels[-1], level)
             else:
-                gamma = self.gammas[n][below]
-                levels[-1].backoff[:] = np.where(np.isnan(gamma), 0.0, cost(gamma))
+                self._restore(n, levels[-1], below, entries)
             levels.append(level)
             below = kept
         return levels
+
+    def _restore(self, n: int, shorter: Level, kept: npt.NDArray, entries: npt.NDArray) -> None:
+        """Set the backoff weights of the contexts of the n-grams of order n to the estimated ones. kept, entries: by
+        node of the contexts, whether it is kept, and its entry in `shorter`."""
+        parts = []
+        for bucket in range(len(self.contexts[n])):
+            known = self.contexts[n].take(bucket)
+            parts.append(known[kept[known[:, 0]]])
+        known = np.concatenate(parts)
+        gamma = np.ascontiguousarray(known[:, 1:]).view(np.float64)[:, 0]
+        shorter.backoff[entries[known[:, 0]]] = cost(gamma)
