@@ -467,7 +467,9 @@ class Pipeline:
                     break
 
         def recased_of(block: bytes) -> tuple[memoryview, list[Stretch], int]:
-            """Return the block recased, without keeping it; what was repaired in it; and its lines, for these."""
+            """Return the block recased, without keeping it; and, for `repair`, what was repaired and its lines."""
+            if not self.options.repair:
+                return *self._recased(block, style), 0
             n_lines = block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
             return *self._recased(block, style), n_lines
 

@@ -223,16 +223,14 @@ def find_rows(text: TokenizedText, begin: i64, end: i64, written: Written, log_p
 
 
 @inner
-def add_evidence(written: Written, i: i64, log_p: F32Array) -> None:
-    """Add the evidence of the written case of word i, which has a row, to log_p, float32[N_SHAPES]."""
+def evidence_of(written: Written, i: i64) -> tuple[f32, f32, f32, f32]:
+    """Return the evidence of the written case of word i, which has a row, for each shape."""
     row = written.evidence[written.rows[i]]
+    lower, capitalized, upper, mixed = row[0], row[1], row[2], row[3]
     if written.shapes[i] & MAY_BEGIN != 0 and written.shapes[i] & SHAPE <= Shape.CAPITALIZED:
-        likelier = max(row[Shape.LOWER.value], row[Shape.CAPITALIZED.value])
-        for k in range(Shape.UPPER.value, N_SHAPES):
-            log_p[k] += row[k] - likelier
-    else:
-        for k in range(N_SHAPES):
-            log_p[k] += row[k]
+        likelier = max(lower, capitalized)
+        return f32(0), f32(0), upper - likelier, mixed - likelier
+    return lower, capitalized, upper, mixed
 
 
 @inlined

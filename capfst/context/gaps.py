@@ -21,14 +21,17 @@ from capfst.context.shape_scores import scores_of
 from capfst.context.tokens import Source, fill_token
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
-from capfst.text.sentences import QUOTE, mark_of
-from capfst.text.tokenizer import MARKS, NEWLINE
+from capfst.text.sentences import QUOTE, aside_end, mark_of
+from capfst.text.tokenizer import MARKS, NEWLINE, Tokens
+
+_ALONE = np.float32(1e6)
+"""The weight of the odds of a gap with a remark or the number of an item, which the LM has hardly seen first."""
 
 
 @inner
-def _fill_window(source: Source, i: i64, context: Context, window: ft.TokenArray) -> None:
-    """Fill window, TOKEN[GAP_WORDS], with the words around the gap before word i, of its line."""
-    words, at = source.words, i
+def _fill_window(source: Source, gap: i64, i: i64, context: Context, window: ft.TokenArray) -> None:
+    """Fill window, TOKEN[GAP_WORDS], with the words before a gap, and from word i on, of its line."""
+    words, at = source.words, gap
     for place in range(1, -1, -1):
         at -= 1
         while at >= 0 and words.token_types[at] == MARKS:
@@ -58,12 +61,14 @@ class _Gaps(NamedTuple):
     counts: I64Array  # [BLOCK]: the number of words of the text up to the first one after the gap
     lines: I64Array  # [BLOCK]: the number of words of the text before the line
     marks: U32Array  # [BLOCK]: as in `gap_features`
+    weights: F32Array  # [BLOCK]: of the odds
     features: U32Matrix  # [BLOCK, N_GAP_FEATURES]
 
     @classmethod
     def of(cls, n: int) -> _Gaps:
         words, counts, lines = np.empty((3, n), np.int64)
-        return cls(words, counts, lines, np.empty(n, np.uint32), np.empty((n, ft.N_GAP_FEATURES), np.uint32))
+        marks, weights = np.empty(n, np.uint32), np.empty(n, np.float32)
+        return cls(words, counts, lines, marks, weights, np.empty((n, ft.N_GAP_FEATURES), np.uint32))
 
 
 @inner
@@ -74,7 +79,7 @@ def _weigh(gaps: _Gaps, n: i64, begun: i64, context: Context, odds: F32Array) ->
         begun, features = max(begun, gaps.lines[k]), gaps.features[k]
         features[ft.SINCE] = ft.since_feature(gaps.marks[k], min(gaps.counts[k] - begun, ft.LONGEST_SINCE))
         score = scores_of(context.stage1, features, ft.N_GAP_FEATURES)[0]
-        odds[gaps.words[k]] = f32(score) * f32(context.scales[0])
+        odds[gaps.words[k]] = f32(score) * gaps.weights[k]
         begun = gaps.counts[k] if score > 0 else begun
     return begun
 
@@ -84,6 +89,7 @@ def _score(source: Source, context: Context, tokens: ft.TokenArray, gaps: _Gaps,
     """Fill odds, float32[n], with the log-odds that a sentence begins with each word; −inf where none may."""
     words, window, token = source.words, tokens[: ft.GAP_WORDS], tokens[ft.GAP_WORDS]
     n_gaps, count, line, begun = 0, 0, 0, 0
+    aside, passed = 0, 0  # what a gap has besides words and marks: aside … passed − 1
     gap, before, quoted = (-1), (-1), ft.QUOTATION
     for i in range(words.starts.size):
         odds[i] = -np.inf
@@ -92,11 +98,15 @@ def _score(source: Source, context: Context, tokens: ft.TokenArray, gaps: _Gaps,
             continue
         if words.may_begin[i] and gap < 0:
             gap = i
-        if words.token_types[i] == MARKS:
+        if gap == i and i >= passed:
+            aside, passed = i, aside_end(source.buf, Tokens(words.starts, words.ends, words.token_types), i)
+        if words.token_types[i] == MARKS or i < passed:
             continue
         count, quoted = count + 1, min(quoted + 1, ft.QUOTATION)
         is_open, marks = quoted < ft.QUOTATION, u32(0)
         for between in range(before + 1 if before >= 0 else i, i):
+            if aside <= between < passed:
+                continue
             if mark_of(source.buf, words.starts[between], words.ends[between]) == QUOTE:
                 quoted = ft.QUOTATION if quoted < ft.QUOTATION else 0
             if gap >= 0:
@@ -104,10 +114,11 @@ def _score(source: Source, context: Context, tokens: ft.TokenArray, gaps: _Gaps,
                 marks = ft.add_mark(marks, token)
         before = i
         if gap >= 0:
-            _fill_window(source, i, context, window)
+            _fill_window(source, gap, i, context, window)
             ft.gap_features(window, marks, 0, is_open, gaps.features[n_gaps])
             ft.prefetch_rows(context.stage1, 1, gaps.features[n_gaps], ft.N_GAP_FEATURES)
             gaps.words[n_gaps], gaps.counts[n_gaps], gaps.lines[n_gaps], gaps.marks[n_gaps] = gap, count, line, marks
+            gaps.weights[n_gaps] = _ALONE if aside <= gap < passed else f32(context.scales[0])
             n_gaps, gap = n_gaps + 1, -1
             if n_gaps == ft.BLOCK:
                 begun, n_gaps = _weigh(gaps, n_gaps, begun, context, odds), 0

@@ -2,8 +2,8 @@
 
 In: the tokens of a text (tokens.py), and the context model. Out: float32[n, N_SHAPES]: for each word that has case, ln
 p of each shape, less that of the likeliest shape. Line by line: the first pass, with few features; stage 1 for words
-that it does not settle; stage 2 for words of which stage 1 is not certain, given the decisions on their neighbors; the
-network (network.py) for words of which stage 2 is not certain.
+that it does not settle; stage 2 for words of which stage 1, with the evidence of their written case, is not certain,
+given the decisions on their neighbors; the network (network.py) for words of which stage 2 is not certain.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.context import features as ft
-from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
+from capfst.context.channel import NOT_USED, Written, evidence_of, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.lexicon import BEGIN, UNSEEN, has_case
 from capfst.context.network import Queue, add_network, gets_network
 from capfst.context.tokens import TokenizedText, hash_lowercase
-from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
+from capfst.kernels import count_ones, inlined, inner, kernel, outlined, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 
 _GIVEN = np.float32(-8.0)
@@ -185,6 +185,26 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
     return n_uncertain, n_capitals
 
 
+@outlined
+def _without_evident(scoring: _Scoring, n_uncertain: i64) -> i64:
+    """Keep only those of the first `n_uncertain` words of `unsettled` that stay uncertain with the evidence of their
+    written case; return their number."""
+    n = 0
+    for j in range(n_uncertain):
+        i = scoring.unsettled[j]
+        scoring.unsettled[n] = i
+        is_certain = False
+        if scoring.written.rows[i] >= 0:
+            z, evidence = scoring.log_p[i], evidence_of(scoring.written, i)
+            lower, capitalized = z[0] + evidence[0], z[1] + evidence[1]
+            upper, mixed = z[2] + evidence[2], z[3] + evidence[3]
+            most, more = max(lower, capitalized), max(upper, mixed)
+            next_to = min(lower, capitalized) if most > more else min(upper, mixed)
+            is_certain = max(most, more) - max(min(most, more), next_to) >= f32(ft.FIRST_PASS_LEAD)
+        n += i64(not is_certain)
+    return n
+
+
 @inner
 def _stage2(scoring: _Scoring, n_uncertain: i64, n_words: i64, n_capitals: i64, domain: i64, n_queued: i64) -> i64:
     """Correct log_p of the first `n_uncertain` words of `unsettled`, of a line of this domain: PRIOR_WEIGHT · ln p_k +
@@ -226,8 +246,8 @@ def _score(scoring: _Scoring) -> None:
         n_unsettled, n_words, n_capitals = _first_pass(scoring, begin, end, domain)
         n_words += n_unsettled
         n, more = _stage1(scoring, n_unsettled, domain)
-        if written.shapes.size != 0:
-            is_evidence |= find_rows(text, begin, end, written, log_p)
+        if written.shapes.size != 0 and find_rows(text, begin, end, written, log_p):
+            n, is_evidence = _without_evident(scoring, n), True
         n_queued = _stage2(scoring, n, n_words, n_capitals + more, domain, n_queued)
         begin = end
     if len(context.network.embeddings) != 0:
@@ -242,8 +262,8 @@ def _score(scoring: _Scoring) -> None:
     for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
             z = log_p[i]
-            add_evidence(written, i, z)
-            _put(z, z[0], z[1], z[2], z[3])
+            lower, capitalized, upper, mixed = evidence_of(written, i)
+            _put(z, z[0] + lower, z[1] + capitalized, z[2] + upper, z[3] + mixed)
 
 
 def score(

@@ -111,7 +111,7 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
         return i + (buf[end - 1] == 41 and end - start < 6 and _is_item(buf, start, end - 1))
     if token_types[i] != WORD or not _is_item(buf, start, end):
         return _label_end(buf, tokens, i)
-    if i + 1 < starts.size and starts[i + 1] == end and ends[i + 1] == end + 1 and is_in(buf[end], _AFTER_NUMBER):
+    if _has_mark(buf, tokens, i):
         is_apart = end + 1 == buf.size or buf[end + 1] <= 32
         is_number = is_in(buf[start], _NUMBERS)
         return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
@@ -119,6 +119,24 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
     for k in range(start, end):
         n_colons += buf[k] == 58
     return i + (n_colons > 1)
+
+
+@inner
+def aside_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
+    """Return the token after the remark in brackets, or after the number or letter with a bracket (2) b)), that begins
+    with token i; i if there is none. Whether a sentence begins depends on the words after it."""
+    starts, ends, token_types = tokens
+    if token_types[i] == MARKS:
+        return _remark_end(buf, tokens, i) if ends[i] - starts[i] == 1 else i
+    is_item = token_types[i] == WORD and _is_item(buf, starts[i], ends[i]) and _has_mark(buf, tokens, i)
+    return i + 2 * (is_item and buf[ends[i]] == 41)
+
+
+@inner
+def _has_mark(buf: U8Array, tokens: Tokens, i: i64) -> bool:
+    """Return whether a mark that may end the number of an item is attached to token i."""
+    starts, ends, end = tokens.starts, tokens.ends, tokens.ends[i]
+    return i + 1 < starts.size and starts[i + 1] == end and ends[i + 1] == end + 1 and is_in(buf[end], _AFTER_NUMBER)
 
 
 @inner

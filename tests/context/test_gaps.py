@@ -1,6 +1,7 @@
 """gaps.py: where sentences begin inside lines is learned from text, and weighs on S."""
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from capfst.context.tokens import read_words
 from capfst.fst.read import CapFst
 from capfst.kernels import kernel
 from capfst.kernels.types import U32Array, f64
-from capfst.text.tokenizer import MARKS, NEWLINE
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, WORD
 
 NAMES = ["Anna", "Tom", "Mary", "Bill"]
 LINES = [
@@ -61,6 +62,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
         "Stop it! The old man was late.",
         "We had 5 oz. more than Tom. It was late.",
         "Who is it? It is Mary! And it rained. Stop it!",
+        "It rained. [Laughs] We left. [Late] We met in London.",
+        "1) We had 2 oz. of it. 2) It was late.",
     ],
 )
 def test_sentences_begin_as_in_the_training_text(model: CapFst, engine: str, text: str) -> None:
@@ -84,6 +87,21 @@ def _add_mark(words: capfst.context.features.TokenArray, marks: U32Array) -> Non
     marks[0] = add_mark(marks[0], words[0])
 
 
+def aside_end(written: list[str], words: Words, i: int) -> int:
+    """Return the token after the remark, or after the number with its bracket, that begins with token i, or i."""
+    starts, ends, types = words.starts, words.ends, words.token_types
+    if types[i] != MARKS:
+        is_item = types[i] == WORD and re.fullmatch(r"\d.*|[a-z]|[ivx]{1,4}", written[i])
+        return i + 2 if is_item and written[i + 1 : i + 2] == [")"] and starts[i + 1] == ends[i] else i
+    for j in range(i + 1, min(len(written), i + 16) if written[i] in "([" else i):
+        if types[j] <= MARKS and written[j][-1] in ".?!":
+            break
+        if written[j] == {"(": ")", "[": "]"}[written[i]]:
+            is_attached = j + 1 < len(written) and starts[j + 1] == ends[j] and types[j + 1] <= COMPOUND
+            return i if is_attached and starts[j] - ends[i] < 3 else j + 1
+    return i
+
+
 def reference(recaser: Recaser, text: str) -> list[float]:
     """Compute the log-odds line by line, from the tokens of the whole line."""
     odds: list[float] = []
@@ -96,12 +114,19 @@ def reference(recaser: Recaser, text: str) -> list[float]:
         tokenized = read_words(buf, words, context, transducer, True, ANY)
         tokens = tokenized.tokens[tokenized.token_of]
         written = [bytes(buf[start:end]).decode() for start, end in zip(words.starts, words.ends, strict=True)]
-        at = [i for i in range(n) if words.token_types[i] != MARKS]
+        at, asides, is_gap = [], set[int](), False
+        for i in range(n):
+            if words.may_begin[i] and not is_gap and i not in asides:
+                is_gap = True
+                asides |= set(range(i, aside_end(written, words, i)))
+            if words.token_types[i] != MARKS and i not in asides:
+                at.append(i)
+                is_gap = False
         of_line, since, quoted = [-np.inf] * n, 0, QUOTATION
         for k, i in enumerate(at):
             since, quoted = min(since + 1, LONGEST_SINCE), min(quoted + 1, QUOTATION)
             first, is_open = at[k - 1] + 1 if k else i, quoted < QUOTATION
-            for mark in written[first:i]:
+            for mark in (written[j] for j in range(first, i) if j not in asides):
                 if mark[0] in '"“”«»' or mark in ("``", "''"):  # "" is one mark
                     quoted = QUOTATION if quoted < QUOTATION else 0
             before = at[k - 1] + 1 if k else 0
@@ -109,27 +134,29 @@ def reference(recaser: Recaser, text: str) -> list[float]:
             if not gaps:
                 continue
             marks = np.array([0, since, is_open], np.uint32)
-            for j in range(first, i):
+            for j in sorted(set(range(first, i)) - asides):
                 _add_mark(tokens[j : j + 1].copy(), marks)
             window = np.zeros(GAP_WORDS, TOKEN)
-            for place in range(GAP_WORDS):
-                other = k + place - 2
-                if 0 <= other < len(at):
-                    window[place] = tokens[at[other]]
+            left = [j for j in range(gaps[0]) if words.token_types[j] != MARKS]  # words of remarks, too
+            right = [j for j in range(i, n) if words.token_types[j] != MARKS]
+            for place, other in enumerate([*[-1, -1, *left][-2:], *[*right, n, n, n][:3]]):
+                if 0 <= other < n:
+                    window[place] = tokens[other]
                 else:
                     boundary = BEGIN if other < 0 else END
                     for name in ("word_hash", "suffix2_hash", "shape_evidence"):
                         window[name][place] = boundary
             features = np.empty(N_GAP_FEATURES, np.uint32)
             _features(window, marks, features)
-            of_line[gaps[0]] = _odds(context.stage1, features, context.scales[0])
+            scale = 1e6 if gaps[0] in asides else context.scales[0]
+            of_line[gaps[0]] = _odds(context.stage1, features, scale)
             since = 0 if of_line[gaps[0]] > 0 else since
         odds += [*of_line, -np.inf]
     return odds[:-1]
 
 
 WORDS = ["we", "anna", "oov", "asked", "oz", "a.m.", "it", "3", "x@y.org", "'s"]
-SIGNS = [".", "...", "?", "!", '"', "“", "”", "'", "‘", ",", "(", ")", "--", ":", "``", "''", "\n"]
+SIGNS = [".", "...", "?", "!", '"', "“", "”", "'", "‘", ",", "(", ")", "[", "]", "--", ":", "``", "''", "\n"]
 
 
 def odds_of(recaser: Recaser, text: str) -> tuple[Words, npt.NDArray[np.float32]]:
@@ -142,6 +169,8 @@ def odds_of(recaser: Recaser, text: str) -> tuple[Words, npt.NDArray[np.float32]
 
 @pytest.mark.slow
 @settings(max_examples=200)
+@example([*([("we", ""), (".", " "), ("3", ""), (")", " ")] * 2), ("we", ". "), ("it", "")])
+@example([("we", ""), (".", " "), ("(", ""), ("'s", " "), ("we", ""), (")", " "), ("we", "")])
 @example([("we", ""), ('"', ""), ('"', ""), ("we", ""), (".", ""), ("we", "")])
 @given(parts=st.lists(st.tuples(st.sampled_from(WORDS + SIGNS), st.sampled_from(["", " "])), max_size=30))
 def test_against_the_reference(model: CapFst, parts: list[tuple[str, str]]) -> None:
