@@ -222,6 +222,13 @@ def test_the_word_of_an_entry_without_weight_is_not_in_a_weighted_phrase_of_othe
     assert small("us new", words={"US": None, "US New": 99.0}) == "US New"
 
 
+def test_a_weight_changes_no_word_written_in_capitals_elsewhere():
+    """Such words are not pruned, nor when all costs are kept for the entries."""
+    recaser = capfst.load()
+    for text in ("Tom didn't know anyone IN the room, PyTorch.", "Why do I have to DO this by myself, PyTorch?"):
+        assert recaser(text, words={"PyTorch": 0.5}) == recaser(text)
+
+
 def test_the_weight_of_a_phrase_is_spread_over_its_words(small, recaser):
     """In proportion to what they need by their context: so it changes all of them, or none. Where only the LM has
     costs, each word gets the same."""
