@@ -28,7 +28,6 @@ import numpy.typing as npt
 from capfst.fst.write import ARC, STATE
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Strided, f64, i64
-from capfst.lm.count import prunes
 from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
 from capfst.lm.levels import Level, cost, normalize, unigram_level
 from capfst.lm.partition import buckets_of_nodes
@@ -184,7 +183,7 @@ class Pruner:
         first_nodes = self.counts.first_nodes[contexts.order]
         target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
         level.scatter(rows, target)
-        if prunes(self.options):
+        if self.options.prunes:
             return
         weights = np.empty((len(contexts.node), 3), np.uint32)
         weights[:, 0] = contexts.node
@@ -237,7 +236,7 @@ class Pruner:
             prefix, suffix = below.entries(rows[:, _PREFIX]), below.entries(rows[:, _SUFFIX])
             prob = cost(rows.view(np.float32)[:, _PROB])
             level = Level(rows[:, _LAST].copy(), prefix, suffix, prob, np.zeros(len(rows)))
-            if prunes(self.options):
+            if self.options.prunes:
                 normalize(levels[-1], level)
             else:
                 self._restore(n, levels[-1], below)

@@ -210,7 +210,7 @@ def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray
     words = set().union(*vocabularies) - {EPSILON}
     union = sorted(words, key=lambda word: (lower_bytes(word.encode(), language.lowering), word))
     symbols = Symbols.from_words(union, language)
-    pretokenized = models[0].signature.tokenizer == "none"
+    pretokenized = models[0].signature.pretokenized
     transducer = Transducer(symbols, check(symbols), pretokenized)
     own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]
     parts = []
