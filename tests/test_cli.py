@@ -303,6 +303,13 @@ def test_mix_takes_or_tunes_weights(model, corpus, tmp_path):
     done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
     assert f"{model} 1.0" in done.stderr.decode()
     assert b"New York" in run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout
+    (tmp_path / "blank").write_text("\n\n")
+    assert "no words" in message(run("mix", *models, "--tune", tmp_path / "blank", "-o", tmp_path / "x", code=1))
+    tuned = []
+    for end in ("\n", "\n\n"):
+        (tmp_path / "text").write_text(f"The cat sat in York.{end}It is in New York.{end}", "utf-8")
+        tuned.append(run("mix", *models, "--tune", tmp_path / "text", "-o", tmp_path / "x").stderr)
+    assert tuned[0] == tuned[1]
     error = message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
     assert re.search("0.7, ?0.7", error)
     assert b"--tune" in run("mix", *models, "-o", tmp_path / "x", code=2).stderr

@@ -217,12 +217,13 @@ def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray
     for block in text:
         buf = np.frombuffer(block, np.uint8)
         common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1)
+        common = common[(common > 0) | (np.append(0, common[:-1]) > 0)]  # training ignores blank lines, too
         rows = []
         for model, labels, known in zip(models, own, vocabularies, strict=True):
             row = token_costs(model.states, model.arcs, model.start, labels[common])
             row[labels[common] == known[UNKNOWN]] = np.inf
             rows.append(row)
         parts.append(np.stack(rows))
-    if not parts:
-        raise CorpusError("the text of `tune_on` is empty. Use text with lines, or `weights`.")
+    if not any(part.size for part in parts):
+        raise CorpusError("the text of `tune_on` has no words. Use text with some, or `weights`.")
     return np.concatenate(parts, axis=1)
