@@ -288,6 +288,10 @@ def test_arpa_export_and_import_keep_casings_and_name_bad_lines(model, tmp_path)
     assert run("recase", "--lm", tmp_path / "again.fst", stdin=text).stdout == (
         run("recase", "--lm", model, stdin=text).stdout
     )
+    words = "-1\t<s>\n-1\t</s>\n-1\tparis\n"
+    (tmp_path / "small.arpa").write_text(f"\\data\\\nngram 1=3\n\n\\1-grams:\n{words}\n\\end\\\n", "utf-8")
+    done = run("import", tmp_path / "small.arpa", "-o", tmp_path / "x")
+    assert "small.arpa: it has hardly any capitals" in done.stderr.decode()
     (tmp_path / "bad.arpa").write_text("\\data\\\nngram 1=1\n\n\\1-grams:\n-1\ta\tx\n\n\\end\\\n", "utf-8")
     assert "line 5" in message(run("import", tmp_path / "bad.arpa", "-o", tmp_path / "x", code=1))
     os.mkfifo(tmp_path / "pipe")

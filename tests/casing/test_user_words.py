@@ -286,6 +286,11 @@ def test_good_lists(small, tmp_path, text):
     assert small("foo bar pytorch", words=path) == "Foo Bar PyTorch"
 
 
+def test_a_wrong_name_of_a_list_is_refused_with_the_names(small):
+    with pytest.raises(CorpusError, match=f"^Tech: no such file.*{', '.join(LISTS)}"):
+        small("us", words="Tech")
+
+
 def test_an_empty_list_changes_nothing(small, tmp_path):
     path = tmp_path / "names.txt"
     path.write_bytes(b"\n")
