@@ -494,6 +494,11 @@ class TrainOptions(_Validated):
             )
 
     @property
+    def prunes(self) -> bool:
+        """Whether the LM is pruned by entropy."""
+        return self.max_ngrams is not None or self.prune_threshold is not None
+
+    @property
     def restores_marks(self) -> bool:
         """Whether the model learns punctuation."""
         return self.restore in PUNCTUATION

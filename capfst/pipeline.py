@@ -303,8 +303,8 @@ class Pipeline:
         symbols = self.loaded.model.symbols
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and len(found.weighted) > 0)
-        prunes = block is None or block.source is None
-        if block is not None and not prunes:
+        written = None
+        if block is not None and block.source is not None:
             costs = self._bilingual_costs(buf, words, block)
         else:
             written = self._written(buf, words, style, n_given)
@@ -312,13 +312,13 @@ class Pipeline:
             costs = self._context_costs(buf, words, keeps_pruned, given, written, n_given)
             if self.input_case == "keep":
                 capitals, keeps_capital = input_case.kept(buf, words, self.pretokenized)
-                costs = add_user_words(costs, words, capitals, symbols, keeps_pruned, False)
+                costs = add_user_words(costs, words, capitals, symbols, keeps_pruned)
                 costs = costs._replace(keeps_capital=keeps_capital)
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
         if units is not None:
-            costs = add_user_words(costs, words, units, symbols, keeps_pruned, prunes, restricts)
+            costs = add_user_words(costs, words, units, symbols, keeps_pruned, restricts=restricts)
         if found is not None:
-            costs = add_user_words(costs, words, found, symbols, include_pruned, prunes)
+            costs = add_user_words(costs, words, found, symbols, include_pruned, written)
         return costs
 
     def _given_shapes(self, buf: Buffer, words: Words, found: Found | None, n_given: int) -> Shapes | None:

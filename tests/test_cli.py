@@ -288,6 +288,10 @@ def test_arpa_export_and_import_keep_casings_and_name_bad_lines(model, tmp_path)
     assert run("recase", "--lm", tmp_path / "again.fst", stdin=text).stdout == (
         run("recase", "--lm", model, stdin=text).stdout
     )
+    words = "-1\t<s>\n-1\t</s>\n-1\tparis\n"
+    (tmp_path / "small.arpa").write_text(f"\\data\\\nngram 1=3\n\n\\1-grams:\n{words}\n\\end\\\n", "utf-8")
+    done = run("import", tmp_path / "small.arpa", "-o", tmp_path / "x")
+    assert "small.arpa: it has hardly any capitals" in done.stderr.decode()
     (tmp_path / "bad.arpa").write_text("\\data\\\nngram 1=1\n\n\\1-grams:\n-1\ta\tx\n\n\\end\\\n", "utf-8")
     assert "line 5" in message(run("import", tmp_path / "bad.arpa", "-o", tmp_path / "x", code=1))
     os.mkfifo(tmp_path / "pipe")
@@ -303,6 +307,13 @@ def test_mix_takes_or_tunes_weights(model, corpus, tmp_path):
     done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
     assert f"{model} 1.0" in done.stderr.decode()
     assert b"New York" in run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout
+    (tmp_path / "blank").write_text("\n\n")
+    assert "no words" in message(run("mix", *models, "--tune", tmp_path / "blank", "-o", tmp_path / "x", code=1))
+    tuned = []
+    for end in ("\n", "\n\n"):
+        (tmp_path / "text").write_text(f"The cat sat in York.{end}It is in New York.{end}", "utf-8")
+        tuned.append(run("mix", *models, "--tune", tmp_path / "text", "-o", tmp_path / "x").stderr)
+    assert tuned[0] == tuned[1]
     error = message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
     assert re.search("0.7, ?0.7", error)
     assert b"--tune" in run("mix", *models, "-o", tmp_path / "x", code=2).stderr

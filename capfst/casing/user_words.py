@@ -185,6 +185,8 @@ def is_named(name: str) -> bool:
 
 def _of_file(name: str) -> Iterator[_Entry]:
     file = folder() / f"words_{name}.tsv" if is_named(name) else Path(name)
+    if not file.exists():
+        raise CorpusError(f"{name}: no such file. Give the path of one, or the name of a list: {', '.join(LISTS)}.")
     lines = b"".join(read_blocks([file], errors="refuse")).decode().split("\n")
     for number, line in enumerate(lines, 1):
         if line := line.strip():

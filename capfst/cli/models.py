@@ -120,7 +120,8 @@ def import_(source: Path, output: Path, pretokenized: bool, quiet: bool, **optio
     """
     from capfst.models.convert import import_model
 
-    import_model(source, output, pretokenized=pretokenized, **options)
+    if problem := import_model(source, output, pretokenized=pretokenized, **options):
+        note(f"warning: {source}: {problem}", quiet)
     note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.", quiet)
 
 

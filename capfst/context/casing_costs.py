@@ -266,11 +266,12 @@ def _fill(
 
 
 @kernel
-def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
-    """Prune, in place, the surface forms of all words. n_forms: of each word."""
+def prune(n_forms: U32Array, written: Written, arc_costs: F32Array) -> None:
+    """Prune, in place, the surface forms of all words that `_fill` prunes. n_forms: of each word."""
     first_arc = 0
     for i in range(n_forms.size):
-        _prune(part(arc_costs, first_arc, i64(n_forms[i])))
+        if not is_written_in(written, i, _UPPER):
+            _prune(part(arc_costs, first_arc, i64(n_forms[i])))
         first_arc += i64(n_forms[i])
 
 
@@ -363,5 +364,5 @@ def casing_costs(
         of_options = np.empty((0, 0), np.float32) if costs.options is None else costs.options
         _add_spellings(words.n_forms, words.first_labels, spellings.shapes, log_p, arc_costs, of_options)
         if not include_pruned:
-            prune(words.n_forms, arc_costs)  # which changes only those of words that have several spellings
+            prune(words.n_forms, written, arc_costs)  # which changes only those of words that have several spellings
     return costs

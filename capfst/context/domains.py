@@ -149,15 +149,14 @@ def find_domains(
 
 
 @inner
-def likeliest_domain(log_odds: LogOdds) -> i64:
-    """Return the domain of a line, given the sums of its words' log-odds, int64[domains]: that with the largest sum (of
-    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)).
+def likeliest(log_odds: LogOdds) -> i64:
+    """Return the domain or language with the largest log-odds (of equal ones, the first; 0 if there is only one).
 
-    Or return the language of a sentence; or, given a word's log-odds, int8[languages], its own language. 0 if there is
-    only one.
+    log_odds: of a word, int8[n], or their sums over the words of a sentence, int64[n], which make this naive Bayes with
+    equal priors: argmax_d Σ_w ln(p(w | d) / p(w)).
     """
     best = 0
-    for domain in range(1, log_odds.size):
-        if log_odds[domain] > log_odds[best]:
-            best = domain
+    for k in range(1, log_odds.size):
+        if log_odds[k] > log_odds[best]:
+            best = k
     return best

@@ -24,7 +24,7 @@ from capfst.context import features as ft
 from capfst.context import learn_network as net
 from capfst.context import lexicon as lx
 from capfst.context.context_model import NO_OWNERS, owned
-from capfst.context.domains import likeliest_domain
+from capfst.context.domains import likeliest
 from capfst.context.network import gets_network
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, F64Matrix, I8Matrix, I32Matrix, I64Array, U8Array
@@ -160,10 +160,10 @@ def _domain(text: _Text, begin: i64, end: i64, language: i64, lexicon: lx.Lexico
     n_domains = text.log_odds.size
     text.log_odds[:] = 0
     for word in text.words[begin:end]:
-        if likeliest_domain(lexicon.language_log_odds[word]) == language:
+        if likeliest(lexicon.language_log_odds[word]) == language:
             for domain in range(n_domains):
                 text.log_odds[domain] += lexicon.words[word].domain_log_odds[domain]
-    return language * n_domains + likeliest_domain(text.log_odds)
+    return language * n_domains + likeliest(text.log_odds)
 
 
 @inner

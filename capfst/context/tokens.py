@@ -20,7 +20,7 @@ from capfst.casing.word_index import Index, find_label
 from capfst.context import lexicon as lx
 from capfst.context.classes import RARE
 from capfst.context.context_model import Context
-from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
+from capfst.context.domains import ANY, MAX_DOMAINS, likeliest
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, known_token, sentence_padding
 from capfst.context.network import ending_embedding
 from capfst.kernels import inner, kernel, outlined, prefetch
@@ -121,7 +121,7 @@ def _proxy(source: Source, size: i64) -> u32:
 def _add_log_odds(known: lx.WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
     for language in range(of_languages.size):
         sums.languages[language] += of_languages[language]
-    of_language = sums.domains[likeliest_domain(of_languages)]
+    of_language = sums.domains[likeliest(of_languages)]
     for domain in range(MAX_DOMAINS):  # all at once; domains that the context model lacks have log-odds 0
         of_language[domain] += known.domain_log_odds[domain]
 
@@ -130,10 +130,10 @@ def _add_log_odds(known: lx.WordRecord, of_languages: I8Array, sums: LogOddsSums
 def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n_domains: i64, given: i64) -> i64:
     """Set a domain, the likeliest one of the likeliest or the given language, and its end; return the number of the
     next one. n_domains: of a language."""
-    language = likeliest_domain(sums.languages)
+    language = likeliest(sums.languages)
     if given != ANY:
         language = given
-    text.domains[number] = language * n_domains + likeliest_domain(sums.domains[language, :n_domains])
+    text.domains[number] = language * n_domains + likeliest(sums.domains[language, :n_domains])
     for other in range(sums.languages.size):
         sums.languages[other] = 0
     for other in range(len(sums.domains)):

@@ -20,6 +20,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import CasingCosts, Copies, Found, Listed, ListedArray, Words
 from capfst.casing.written import form_of
 from capfst.context.casing_costs import prune
+from capfst.context.channel import Written
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, f32, i64
@@ -143,8 +144,8 @@ def _fix(text: _Text, listed: ListedArray, restricts: bool, costs: _Costs) -> No
 
 
 def add_user_words(
-    costs: CasingCosts, words: Words, found: Found, symbols: Symbols, include_pruned: bool, prunes: bool,
-    restricts: bool = False,
+    costs: CasingCosts, words: Words, found: Found, symbols: Symbols, include_pruned: bool,
+    written: Written | None = None, restricts: bool = False,
 ) -> CasingCosts:  # fmt: skip
     """Return the costs of the casings of a text's words with the entries found in it.
 
@@ -152,7 +153,7 @@ def add_user_words(
         symbols: of the model.
         costs: those without, whose arrays may be changed; with those of pruned casings if an entry has a weight.
         include_pruned: as in `casing_costs`.
-        prunes: whether casings are pruned without `include_pruned`.
+        written: as in `casing_costs`, where casings are pruned without `include_pruned`; None: they never are.
         restricts: whether entries without a weight may take the other forms from `words`, if arcs have no costs.
     """
     n, is_weighted = len(words.starts), len(found.weighted) > 0
@@ -176,8 +177,8 @@ def add_user_words(
     changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends)
     if is_weighted:
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
-        if prunes and not include_pruned:
-            prune(n_forms, arc_costs)
+        if written is not None and not include_pruned:
+            prune(n_forms, written, arc_costs)
         _weigh(text, found.weighted, given, changed)
     _fix(text, found.fixed, restricts, changed)
     return costs._replace(

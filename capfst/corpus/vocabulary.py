@@ -243,13 +243,15 @@ class Vocabulary(NamedTuple):
 def build_vocabulary(
     interners: list[Interner], streams: IdStreams, language: Language = DEFAULT, lists: WordLists | None = None
 ) -> tuple[Vocabulary, LabeledCorpus]:
-    """Return the vocabulary of the streams of these interners, and of word lists; and the streams as labels.
+    """Return the vocabulary of the streams of these interners, and of word lists; and the streams as labels. Empties
+    `interners`, whose memory is large.
 
     Raises:
         CorpusError: a word that is reserved in the LM.
     """
     common = Interner()
-    common_ids = [common.absorb(interner) for interner in [*interners, *([lists.interner] if lists else [])]]
+    common_ids = [common.absorb(interners.pop(0)) for _ in range(len(interners))]
+    common_ids += [common.absorb(lists.interner)] if lists else []
     unknown, *reserved = common.ids(Strings.of(map(str.encode, (UNKNOWN, *RESERVED)))).tolist()
     small, small_of = lowercase_forms(common.words(), language.casing)
     small_ids = common.ids(small)[small_of].astype(np.int64)
@@ -285,7 +287,7 @@ def build_vocabulary(
     for k, stream in streams:
         resolve(rules, k, stream, by_place)
     for each in lists.streams if lists else ():
-        resolve(rules, len(interners), each.stream.copy(), in_lists)
+        resolve(rules, -1, each.stream.copy(), in_lists)
     listed = np.append(False, in_lists[:, 1:].any(0))
     several = "+" in language.name.partition("/")[0]
     first = fw.first_forms(by_place, small_ids, shape_of, rules.kinds, several)
@@ -310,7 +312,7 @@ def build_vocabulary(
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
     symbols, in_order = _symbols(words, order, language), np.concatenate([counts[:1], counts[order + 1]])
-    entries = _listed(lists, partial(label, rules, len(interners)))
+    entries = _listed(lists, partial(label, rules, -1))
     vocabulary = Vocabulary(symbols, in_order, int(labels[unknown]), *entries)
     return vocabulary, streams.rewrite(partial(label, rules._replace(first_forms=first)))
 

@@ -66,3 +66,8 @@ class Signature:
 
     def __str__(self) -> str:
         return self.format()
+
+    @property
+    def pretokenized(self) -> bool:
+        """Whether the model is for text whose tokens are separated by white space."""
+        return self.tokenizer == "none"

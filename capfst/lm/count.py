@@ -61,11 +61,6 @@ def bucket_size(tokens: int) -> int:
     return max(_BUCKET, -(-tokens // _MAX_BUCKETS))
 
 
-def prunes(options: TrainOptions) -> bool:
-    """Return whether the model is pruned by entropy."""
-    return options.max_ngrams is not None or options.prune_threshold is not None
-
-
 def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, threads: int) -> NgramCounts:
     """Count the n-grams of orders 1..N. Occurrences are kept besides the adjusted counts if cutoffs or entropy pruning
     require them.
@@ -80,7 +75,7 @@ def count(labels: npt.NDArray, words: int, options: TrainOptions, store: Store, 
     order, number, cutoffs = options.order, partition.n_buckets, options.cutoffs or (0,)
     by_order = np.array((0, *cutoffs, *[cutoffs[-1]] * (order - len(cutoffs))), np.int64)
     bits = max(1, words.bit_length())
-    columns, node_columns = -(-order // (64 // bits)), 4 if any(cutoffs) or prunes(options) else 3
+    columns, node_columns = -(-order // (64 // bits)), 4 if any(cutoffs) or options.prunes else 3
     layout = WindowLayout(order, bits, columns, node_columns, by_order)
     continuations = tokens if order == 1 else np.zeros(words + 1, np.int64)
     counts_of_counts, sentence_ends = np.zeros((order + 1, 5), np.int64), np.zeros((order + 1, number), np.int64)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
 from capfst.lm.acceptor import Acceptor, lay_out, unpruned
-from capfst.lm.count import bucket_size, count, prunes
+from capfst.lm.count import bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level
 from capfst.lm.prune import Pruner
@@ -62,7 +62,7 @@ def temporary_space(words: int, tokens: int, options: TrainOptions) -> int:
     if options.memory is None or order == 1:
         return 0
     windows = 8 * -(-order // (64 // max(1, words.bit_length())))
-    node, gram, back, row = (16, 32, 16, 24) if prunes(options) else (12, 28, 16, 0)
+    node, gram, back, row = (16, 32, 16, 24) if options.prunes else (12, 28, 16, 0)
     stages = [windows + node * (order - 1)]
     for n in range(2, order + 1):
         stages.append(node * (order - n + 1) + gram + back * 2 + row * (n - 1))

@@ -4,7 +4,7 @@ In: models (levels.py), each with its own words, and their weights; or the costs
 which the weights are tuned. Out: one model with the n-grams of all. Order: union of the n-grams; their probability in
 each model, if necessary by backing off; weighted sum; backoff weights so that probabilities sum to 1.
 
-A word that a model lacks has the probability 0 in it.
+A word that a model lacks has the probability 0 in it. A model of the weight 0 is left out: its words would cost +inf.
 """
 
 import itertools
@@ -36,6 +36,7 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
             f"`weights` is {given}. Use {quantity(len(models), 'number')}, one per model, with a sum of 1, such as"
             " 0.7,0.3."
         )
+    models, weights = zip(*((model, w) for model, w in zip(models, weights, strict=True) if w > 0), strict=True)
     unigram: dict[str, float] = {}
     for (words, levels), weight in zip(models, weights, strict=True):
         for word, p in zip(words, weight * np.exp(-levels[0].cost[1:]), strict=True):

@@ -26,9 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE
-from capfst.kernels import kernel
-from capfst.kernels.types import F32Array, F64Array, U32Array, U32Strided, f64, i64
-from capfst.lm.count import prunes
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Strided, f64, i64
 from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
 from capfst.lm.levels import Level, cost, normalize, unigram_level
 from capfst.lm.partition import buckets_of_nodes
@@ -41,6 +40,7 @@ _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
 _KEY_BITS = 20  # of a score: the highest bits of a non-negative float32, which sort like the float
 _SHIFT = np.uint32(32 - _KEY_BITS)
 _LARGEST = float(np.finfo(np.float32).max)
+_BLOCK = 32  # nodes
 _STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # size of a state and its backoff arc, in n-grams
 
 
@@ -100,6 +100,35 @@ def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strid
         scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
 
 
+@allocating
+def _entries(nodes: U32Strided, kept: U32Array, first: I64Array) -> U32Array:
+    """Return the index of each node in `kept`, or ABSENT. first: of each block of nodes, the first index in `kept`."""
+    entries = np.empty(len(nodes), np.uint32)
+    for i in range(len(nodes)):
+        k = first[nodes[i] // _BLOCK]
+        while k < len(kept) and kept[k] < nodes[i]:
+            k += 1
+        entries[i] = k if k < len(kept) and kept[k] == nodes[i] else ABSENT
+    return entries
+
+
+class _Kept:
+    """The n-grams of an order that are kept, as entries of a level: those that are dropped take next to no memory.
+
+    Args:
+        nodes: their nodes, sorted.
+        number: of all nodes of the order.
+    """
+
+    def __init__(self, nodes: U32Array, number: int) -> None:
+        self.nodes = nodes
+        self._first = np.searchsorted(nodes, np.arange(0, number, _BLOCK, dtype=np.uint32))
+
+    def entries(self, nodes: U32Strided) -> U32Array:
+        """Return the entries of nodes; ABSENT for those that are dropped."""
+        return _entries(nodes, self.nodes, self._first)
+
+
 class Pruner:
     """Compute the levels of the pruned model from the contexts of an unpruned one. ambiguity: float32[words + 1], of
     the case of each word; None: scores are not weighed."""
@@ -154,7 +183,7 @@ class Pruner:
         first_nodes = self.counts.first_nodes[contexts.order]
         target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
         level.scatter(rows, target)
-        if prunes(self.options):
+        if self.options.prunes:
             return
         weights = np.empty((len(contexts.node), 3), np.uint32)
         weights[:, 0] = contexts.node
@@ -194,37 +223,31 @@ class Pruner:
         """Return the levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS
         bits)."""
         levels = [unigram_level(cost(self.estimator.unigrams), np.zeros(self.counts.words + 1))]
-        below = np.ones(len(levels[0]), bool)
+        below = _Kept(np.arange(len(levels[0]), dtype=np.uint32), len(levels[0]))
         for n in range(2, self.counts.order + 1):
-            parts: list[npt.NDArray] = []
-            kept = np.zeros(int(self.counts.first_nodes[n][-1]), bool)
-            for bucket in range(len(self.rows[n])):
+            parts, nodes = [], []
+            for start, bucket in zip(self.counts.first_nodes[n], range(len(self.rows[n])), strict=False):
                 rows = self.rows[n].take(bucket)
-                keep = (rows[:, _PREFIX] != ABSENT) & (rows[:, _SCORE] >> _SHIFT >= least)
-                start = self.counts.first_nodes[n][bucket]
-                kept[start : start + len(rows)] = keep
+                keep = np.flatnonzero((rows[:, _PREFIX] != ABSENT) & (rows[:, _SCORE] >> _SHIFT >= least))
                 parts.append(rows[keep])
+                nodes.append((start + keep).astype(np.uint32))
             rows = np.concatenate(parts)
             del parts
-            entries = np.cumsum(below, dtype=np.uint32)  # by node of the order below
-            entries -= 1
-            prefix, suffix, prob = entries[rows[:, _PREFIX]], entries[rows[:, _SUFFIX]], rows.view(np.float32)[:, _PROB]
-            level = Level(rows[:, _LAST].copy(), prefix, suffix, cost(prob), np.zeros(len(rows)))
-            if prunes(self.options):
+            prefix, suffix = below.entries(rows[:, _PREFIX]), below.entries(rows[:, _SUFFIX])
+            prob = cost(rows.view(np.float32)[:, _PROB])
+            level = Level(rows[:, _LAST].copy(), prefix, suffix, prob, np.zeros(len(rows)))
+            if self.options.prunes:
                 normalize(levels[-1], level)
             else:
-                self._restore(n, levels[-1], below, entries)
+                self._restore(n, levels[-1], below)
             levels.append(level)
-            below = kept
+            below = _Kept(np.concatenate(nodes), int(self.counts.first_nodes[n][-1]))
         return levels
 
-    def _restore(self, n: int, shorter: Level, kept: npt.NDArray, entries: npt.NDArray) -> None:
-        """Set the backoff weights of the contexts of the n-grams of order n to the estimated ones. kept, entries: by
-        node of the contexts, whether it is kept, and its entry in `shorter`."""
-        parts = []
+    def _restore(self, n: int, shorter: Level, kept: _Kept) -> None:
+        """Set the backoff weights of the contexts of the n-grams of order n, in `shorter`, to the estimated ones."""
         for bucket in range(len(self.contexts[n])):
             known = self.contexts[n].take(bucket)
-            parts.append(known[kept[known[:, 0]]])
-        known = np.concatenate(parts)
-        gamma = np.ascontiguousarray(known[:, 1:]).view(np.float64)[:, 0]
-        shorter.backoff[entries[known[:, 0]]] = cost(gamma)
+            entries = kept.entries(known[:, 0])
+            known, entries = known[entries != ABSENT], entries[entries != ABSENT]
+            shorter.backoff[entries] = cost(np.ascontiguousarray(known[:, 1:]).view(np.float64)[:, 0])

@@ -22,6 +22,7 @@ from capfst.context.adapt import Counts, added, counts_of, first_labels, labels_
 from capfst.context.context_model import PART, SPELLINGS, Context, of_spellings
 from capfst.context.lexicon import label_shapes
 from capfst.context.noise import PART as NOISE
+from capfst.corpus.diagnose import diagnose
 from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature
@@ -50,9 +51,9 @@ def import_model(
     language: str | None = None,
     restore: str | None = None,
     grammar: str | os.PathLike[str] | None = None,
-) -> None:
+) -> str:
     """Convert an ARPA file (plain or compressed) whose words are surface forms, or a model that OpenFst wrote in
-    another layout, to a model without a context model.
+    another layout, to a model without a context model. Return why its words cannot be surface forms, as `diagnose`.
 
     pretokenized: the text of the ARPA file was split at white space, not by capfst's tokenizer: ARPA does not record
     that. language, restore, grammar: as for `train`. An FST records all of these.
@@ -72,7 +73,7 @@ def import_model(
         model = CapFst(source, is_mappable=False)
         parts = grammar_part(model.symbols.language)
         write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
-        return
+        return ""
     check_output(output, source, grammar)
     rules = rules_of(language, restore, grammar)
     words, levels = read_arpa(source, rules.lowering)
@@ -87,6 +88,7 @@ def import_model(
         corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
     )
     write_fst(output, states, arcs, Symbols.from_words(words, rules), start, signature, grammar_part(rules))
+    return diagnose(words) if rules.restored == "case" else ""
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
@@ -210,19 +212,20 @@ def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray
     words = set().union(*vocabularies) - {EPSILON}
     union = sorted(words, key=lambda word: (lower_bytes(word.encode(), language.lowering), word))
     symbols = Symbols.from_words(union, language)
-    pretokenized = models[0].signature.tokenizer == "none"
+    pretokenized = models[0].signature.pretokenized
     transducer = Transducer(symbols, check(symbols), pretokenized)
     own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]
     parts = []
     for block in text:
         buf = np.frombuffer(block, np.uint8)
         common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1)
+        common = common[(common > 0) | (np.append(0, common[:-1]) > 0)]  # training ignores blank lines, too
         rows = []
         for model, labels, known in zip(models, own, vocabularies, strict=True):
             row = token_costs(model.states, model.arcs, model.start, labels[common])
             row[labels[common] == known[UNKNOWN]] = np.inf
             rows.append(row)
         parts.append(np.stack(rows))
-    if not parts:
-        raise CorpusError("the text of `tune_on` is empty. Use text with lines, or `weights`.")
+    if not any(part.size for part in parts):
+        raise CorpusError("the text of `tune_on` has no words. Use text with some, or `weights`.")
     return np.concatenate(parts, axis=1)

@@ -46,7 +46,7 @@ class LoadedModel:
 
     def __init__(self, model: CapFst) -> None:
         self.model = model
-        self.pretokenized = model.signature.tokenizer == "none"
+        self.pretokenized = model.signature.pretokenized
         self.lm = LanguageModel(model)
         self.user_words = lru_cache(SETS_OF_OPTIONS)(lambda words: UserWords(words, self.transducer))
         """User words, by the option `words`."""

@@ -50,11 +50,6 @@ LEAST_WEIGHT = 0.01
 """Of either LM, so that no word gets the probability 0."""
 
 
-def is_pretokenized(model: CapFst) -> bool:
-    """Return whether a model is for text whose tokens are separated by white space."""
-    return model.signature.tokenizer == "none"
-
-
 def open_base(options: TrainOptions) -> CapFst | None:
     """Open the model that `base` names, if any.
 
@@ -65,7 +60,7 @@ def open_base(options: TrainOptions) -> CapFst | None:
     if options.base is None:
         return None
     base = models.open(options.base)
-    if options.pretokenized and not is_pretokenized(base):
+    if options.pretokenized and not base.signature.pretokenized:
         raise OptionError(
             f"`pretokenized` does not match `base`: {base.path} was trained on text that capfst tokenizes. Leave out"
             " `pretokenized`."

@@ -107,7 +107,7 @@ def train(
         raise OptionError("`base` cannot be used on Spark. Adapt the model on one machine.")
     base = adapting.open_base(wanted)
     if base is not None:
-        wanted = replace(wanted, pretokenized=adapting.is_pretokenized(base))
+        wanted = replace(wanted, pretokenized=base.signature.pretokenized)
     threads, store = wanted.jobs or os.cpu_count() or 1, Store(wanted.memory, wanted.tmp)
     job = Job(wanted, threads, store, progress or partial(shown, quiet=True), spark)
     inputs = collect(corpus, output, wanted, base)

@@ -222,6 +222,13 @@ def test_the_word_of_an_entry_without_weight_is_not_in_a_weighted_phrase_of_othe
     assert small("us new", words={"US": None, "US New": 99.0}) == "US New"
 
 
+def test_a_weight_changes_no_word_written_in_capitals_elsewhere():
+    """Such words are not pruned, nor when all costs are kept for the entries."""
+    recaser = capfst.load()
+    for text in ("Tom didn't know anyone IN the room, PyTorch.", "Why do I have to DO this by myself, PyTorch?"):
+        assert recaser(text, words={"PyTorch": 0.5}) == recaser(text)
+
+
 def test_the_weight_of_a_phrase_is_spread_over_its_words(small, recaser):
     """In proportion to what they need by their context: so it changes all of them, or none. Where only the LM has
     costs, each word gets the same."""
@@ -277,6 +284,11 @@ def test_good_lists(small, tmp_path, text):
     path = tmp_path / "names.txt"
     path.write_bytes(text)
     assert small("foo bar pytorch", words=path) == "Foo Bar PyTorch"
+
+
+def test_a_wrong_name_of_a_list_is_refused_with_the_names(small):
+    with pytest.raises(CorpusError, match=f"^Tech: no such file.*{', '.join(LISTS)}"):
+        small("us", words="Tech")
 
 
 def test_an_empty_list_changes_nothing(small, tmp_path):

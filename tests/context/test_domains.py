@@ -6,19 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.context import domains as module
-from capfst.context.domains import (
-    MAX_DOMAINS,
-    domain_log_odds,
-    find_domains,
-    group_sources,
-    likeliest_domain,
-)
+from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, group_sources
+
+likeliest = module.likeliest.py_func
 
 WORDS = 400
 RNG = np.random.default_rng(5)
 TEXTS = RNG.dirichlet(np.full(WORDS, 0.3), 50)
 """Word probabilities in texts that have little in common."""
-likeliest = likeliest_domain.py_func
 
 
 def text(which: int, size: int = 20_000, seed: int = 0) -> np.ndarray:

@@ -37,6 +37,7 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
         number = i * 7 % interners
         streams.append(number, learners[number].block(block, pretokenized))
     vocabulary, (labels, _) = build_vocabulary(learners, streams)
+    assert not learners
     starts = check(vocabulary.symbols)
     if cuts:
         full = vocabulary

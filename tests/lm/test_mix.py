@@ -55,6 +55,15 @@ def test_words_of_only_one_model() -> None:
     assert prob["x",] == pytest.approx(grams_of(two.levels, OTHERS)[0]["x",] / 2)
 
 
+def test_a_model_without_weight_gives_no_words() -> None:
+    """They would cost +inf, and with them each line in which they are."""
+    one = test_of([list("abca")], 2, None)
+    two = Arpa(OTHERS, estimated(np.array([2, 5, 6, 7, 0], np.uint32), len(OTHERS), 3))
+    words, levels = mix([two, one], (0.0, 1.0))
+    assert words == WORDS
+    assert grams_of(levels, words)[0] == pytest.approx(grams_of(one.levels, WORDS)[0])
+
+
 @pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1), (math.nan, math.nan), (math.inf, 0.0)])
 def test_invalid_weights(weights: tuple[float, ...]) -> None:
     model = test_of([list("ab")], 2, None)

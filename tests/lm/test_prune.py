@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from support.acceptors import build, check_conventions, estimated, random_labels
 from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
 
 from capfst.evaluate.perplexity import perplexity
+from capfst.lm import count as counting
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.levels import Level, normalize
-from capfst.lm.prune import _spread_context_size
+from capfst.lm.prune import Pruner, _spread_context_size
 
 
 def scores_of(
@@ -132,6 +134,26 @@ def test_smaller_models_are_worse_on_the_training_text() -> None:
     assert [sum(model.ngrams) for model in models] == pytest.approx(sizes, rel=0.02)
     perplexities = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
     assert perplexities == sorted(perplexities)
+
+
+def test_ngrams_that_are_dropped_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the others are chosen, bucket by bucket."""
+    sizes = []
+
+    def traced(pruner: Pruner, least: int) -> list[Level]:
+        tracemalloc.start()
+        levels = select(pruner, least)
+        sizes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        return levels
+
+    select = Pruner._select
+    monkeypatch.setattr(Pruner, "_select", traced)
+    monkeypatch.setattr(counting, "_BUCKET", 1 << 10)
+    labels = np.random.default_rng(7).integers(0, 2000, 100_000).astype(np.uint32)
+    labels[-1] = 0
+    build(labels, 2000, 4, max_ngrams=2100)
+    assert sizes[0] < 5 * len(labels)
 
 
 def test_cutoffs_and_pruning_together() -> None:
