@@ -213,7 +213,7 @@ class RunningText:
         spans, recased = self.spans, decoded(text)
         if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
             if recased.count("\n") != self._text.count("\n"):
-                raise _misfit(self._text)
+                raise misfit(self._text)
             lines = iter(recased.split("\n"))
             if spans and spans[0].before:
                 next(lines)
@@ -230,7 +230,7 @@ class RunningText:
             part != span.before and _bare(part) != _bare(span.before)
             for part, span in zip(parts[::2], spans, strict=True)
         ):
-            raise _misfit(self._text)
+            raise misfit(self._text)
         return parts[1::2]
 
 
@@ -350,7 +350,7 @@ def _by_character(old: str, new: str, is_strict: bool) -> list[str]:
         same &= found == wanted
         parts.append(new[start:end])
     if is_strict and (not same or new[end:].strip(_INSERTED)):
-        raise _misfit(old)
+        raise misfit(old)
     parts[-1] += new[end:]
     return [parts[0] + parts[1], *parts[2:]]
 
@@ -376,7 +376,8 @@ def _bare(text: str) -> str:
     return "".join([_base(character) for character in text if character not in _REMOVED])
 
 
-def _misfit(text: str) -> CapfstError:
+def misfit(text: str) -> CapfstError:
+    """Return the error for a recased text that is not this text."""
     return CapfstError(f"the recased text is not that of the file: {text.strip()[:40]!r}. Report this as a bug.")
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from support.command_line import CORPUS
 from support.models import in_one_folder
 from support.packing import gzipped
+from support.steps import n_calls
 
 import capfst
 from capfst.batch.tally import counting
@@ -603,6 +604,23 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
         for i in range(old.num_columns):
             for key in "compression", "has_dictionary_page", "is_stats_set", "physical_type":
                 assert getattr(new.column(i), key) == getattr(old.column(i), key)
+
+
+@pytest.mark.parametrize("document", [None, "", "id"])
+def test_recasing_parquet_takes_no_step_of_python_per_row(tmp_path, document):
+    def recase(text, *others, head=None):
+        return memoryview(text.upper()), RecaseCounts()
+
+    calls = set()
+    for n in 300, 3000:
+        texts = pa.array(["new york", None, "paris\n\nibm"] * (n // 3))
+        pq.write_table(pa.table({"id": range(n), "text": texts, "b": texts}), tmp_path / "a.parquet")
+        file_format = format_of(tmp_path / "a.parquet", BatchOptions(column=("b", "text"), document=document))
+        piece = next(file_format.pieces(lambda data: None))
+        done, _ = file_format.recased(piece, recase)
+        assert [column.to_pylist() for column in done.columns] == [["NEW YORK", None, "PARIS\n\nIBM"] * (n // 3)] * 2
+        calls.add(n_calls(lambda: file_format.recased(piece, recase)))  # noqa: B023
+    assert len(calls) == 1
 
 
 def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):
