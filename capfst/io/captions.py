@@ -38,7 +38,7 @@ class Captions(SpeechFile):
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
-    signs: ClassVar[tuple[str, ...]] = ()  # what a file contains even if it has no cues
+    signs: ClassVar[tuple[str, ...]] = ()  # what a file begins with, even if it has no cues
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -59,7 +59,8 @@ class Captions(SpeechFile):
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
-        if not (self._is_known or cues or any(sign in data for sign in self.signs)) and data.strip("\ufeff \t\r\n"):
+        begins = data.lstrip("\ufeff \t\r\n")
+        if begins and not (self._is_known or cues or begins.startswith(self.signs)):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
