@@ -504,6 +504,11 @@ BAD_FILES = [
     ("a.csv", b'a,"b,""c"\n', r"no column is called 'text'.* a, b,\"c, or"),
     ("a.csv", b'"a\n', "line 1: a quote is not closed"),
     ("a.parquet", b"PAR1", "Parquet"),
+    ("a", b"{\\rtf1\\ansi in new york}", "RTF. Save it as text"),
+    ("a", b"%PDF-1.4\nin new york\n", "PDF. .*pdftotext"),
+    ("a", b"a.txt".ljust(257, b"\0") + b"ustar\0in new york\n", "tar archive. .*tar -xf"),
+    ("a", b"\xd0\xcf\x11\xe0", "office document"),
+    ("a", b"\x04\x22\x4d\x18", "lz4 -dc"),
 ]
 
 
