@@ -26,6 +26,7 @@ from capfst.exceptions import CorpusError, OptionError
 from capfst.io.codecs import zstd
 from capfst.io.compression import COMPRESSIONS, compressing
 from capfst.io.formats import can_recase, format_of
+from capfst.io.json_records import escape
 from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.pipeline import pieces
 from capfst.recaser import Recaser
@@ -163,6 +164,22 @@ LINES = [
 def test_lines(tmp_path, recaser, name, options, given, expected):
     (tmp_path / name).write_bytes(given)
     assert recased(tmp_path / name, recaser, **options)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "recased", "expected"),
+    [
+        (r"caf\u00E9 \/ ibm\n", "CAFÉ / IBM\n", r"CAF\u00C9 \/ IBM\n"),
+        (r"caf\u00E9 \/ ibm\nnew \u0079ork", "Café, / IBM.\nNew York?", r"Caf\u00E9, \/ IBM.\nNew \u0059ork?"),
+        (r"paris, \u0022 i\u0307zmir\/", 'Paris " İzmir/', r"Paris \u0022 \u0130zmir\/"),
+        (r"çà \\ caf\u00e9", "Çà. \\ Café.", r"Çà. \\ Caf\u00e9."),
+        (r"\ud83d\uDE00 ibm", "\U0001f600 IBM.", r"\ud83d\uDE00 IBM."),
+        (r"a\tcafe \u0131", "a\tcafé, ı", r"a\tcaf\u00e9, \u0131"),
+        (r"a\/b", 'other "words"', r"other \"words\""),
+    ],
+)
+def test_escapes_stay_where_the_text_gets_longer(old, recased, expected):
+    assert escape(old, recased) == expected
 
 
 def test_an_escaped_character_may_become_two(tmp_path, recaser):
