@@ -68,14 +68,12 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, columns: list[pa.Array], begins: pa.Array | None) -> _Rows:
         """begins: as in RowSlice."""
-        values, n = columns[0], len(columns)
-        if n > 1:
-            values = pa.concat_arrays(columns).take(pa.array(np.arange(n * len(values)).reshape(n, -1).ravel("F")))
+        n, values = len(columns), pa.concat_arrays(columns)
+        values = values.take(pa.array(np.arange(len(values)).reshape(n, -1).ravel("F")))
+        documents = np.zeros(len(values)) if begins is None else np.repeat(np.cumsum(begins), n)
         is_text = values.is_valid().to_numpy(zero_copy_only=False)
         is_first = np.zeros(len(values), bool)
-        if begins is not None:
-            documents = np.repeat(np.cumsum(begins.to_numpy(zero_copy_only=False)), n)
-            is_first[is_text] = np.diff(documents[is_text], prepend=0) > 0
+        is_first[is_text] = np.diff(documents[is_text], prepend=0) > 0
         before = pc.if_else(pa.array(is_first), _LINE_END, _NOTHING)
         lines = pc.binary_join_element_wise(before, values, _LINE_END, _NOTHING)
         ends = np.cumsum(pc.binary_length(lines).drop_null())
@@ -94,10 +92,6 @@ class _Rows(NamedTuple):
         data = np.delete(np.frombuffer(text, np.uint8), np.append(ends, starts[self.begins] - 1))
         buffers = pa.array(self.is_text).buffers()[1], pa.py_buffer(np.cumsum(offsets)), pa.py_buffer(data)
         return pa.Array.from_buffers(pa.large_binary(), len(self.is_text), buffers)
-
-    def value_at(self, line: int) -> int:
-        """Return the index of the value with a line of the running text."""
-        return int(np.flatnonzero(self.is_text)[np.searchsorted(self.last_lines, line)])
 
 
 def _line_ends(text: bytes | memoryview) -> npt.NDArray[np.int64]:
@@ -131,7 +125,7 @@ class Parquet:
         for index in (*self.indices, *self.others):
             column_type = self.schema.types[index]
             value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
-            if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+            if value_type not in (pa.string(), pa.large_string(), pa.string_view()):
                 raise CorpusError(
                     f"{path}: the column {self.schema.names[index]!r} has the type {column_type}. Select a column of"
                     " strings."
@@ -224,11 +218,12 @@ class Parquet:
             checked, other_texts, is_good = self._checked(piece)
             rows = _Rows.of(checked, piece.begins)
         recased, counts = recase(rows.text, *joined_texts(other_texts))
-        n, values = len(columns), rows.recased(recased)
-        of_columns = [values.take(pa.array(np.arange(k, len(values), n))) if n > 1 else values for k in range(n)]
-        arrays = [_like(pc.coalesce(*each), old.type)  # malformed rows stay
-                  for *each, old in zip(of_columns, columns, piece.columns, strict=True)]  # fmt: skip
-        counts = counts.at(lambda line: piece.row - 1 + rows.value_at(line) // n)
+        n, values, arrays = len(columns), rows.recased(recased), []
+        for k, column in enumerate(columns):
+            changed = values.take(pa.array(np.arange(k, len(values), n)))
+            arrays.append(_like(pc.coalesce(changed, column), piece.columns[k].type))  # malformed rows stay
+        row_of = np.flatnonzero(rows.is_text) // n  # of each text
+        counts = counts.at(lambda line: piece.row - 1 + int(row_of[np.searchsorted(rows.last_lines, line)]))
         n_bad, n_blank = np.count_nonzero(~is_good), np.count_nonzero(rows.begins)
         counts += RecaseCounts(records=len(is_good), malformed=int(n_bad), lines=-int(n_blank))
         return RecasedSlice(arrays, is_good | (self.on_error == "pass"), piece.row_group), counts
@@ -314,7 +309,7 @@ def _like(values: pa.Array, type: pa.DataType) -> pa.Array:
     """Return a column with these texts, of a type that may have a dictionary."""
     if pa.types.is_dictionary(type):
         return _like(values, type.value_type).dictionary_encode().cast(type)
-    return values.view(type) if pa.types.is_large_string(type) else values.cast(pa.binary()).view(type)
+    return values.view(type) if type == pa.large_string() else values.cast(pa.binary()).view(pa.string()).cast(type)
 
 
 def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
@@ -339,6 +334,7 @@ def _layout(metadata: Any) -> dict[str, Any]:
         layout["compression"] = {path: "NONE" if codec == "UNCOMPRESSED" else codec for path, codec in codecs.items()}
         layout["use_dictionary"] = [chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page]
         layout["write_statistics"] = [chunk.path_in_schema for chunk in chunks if chunk.is_stats_set]
+        layout["write_page_index"] = any(chunk.has_column_index for chunk in chunks)
         layout["use_deprecated_int96_timestamps"] = any(chunk.physical_type == "INT96" for chunk in chunks)
     return layout
 

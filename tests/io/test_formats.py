@@ -598,7 +598,7 @@ def table():
 @pytest.mark.parametrize(
     "layout",
     [
-        {"compression": "zstd", "row_group_size": 64},
+        {"compression": "zstd", "row_group_size": 64, "write_page_index": True},
         {"compression": {"id": "gzip", "text": "none"}, "use_dictionary": ["text"], "write_statistics": False},
         {"version": "1.0", "use_deprecated_int96_timestamps": True, "store_schema": False},
     ],
@@ -624,8 +624,17 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
         old, new = before.metadata.row_group(group), after.metadata.row_group(group)
         assert new.num_rows == old.num_rows
         for i in range(old.num_columns):
-            for key in "compression", "has_dictionary_page", "is_stats_set", "physical_type":
+            for key in "compression", "has_dictionary_page", "is_stats_set", "has_column_index", "physical_type":
                 assert getattr(new.column(i), key) == getattr(old.column(i), key)
+
+
+def test_parquet_with_views_of_strings(tmp_path, recaser):
+    pytest.importorskip("pyarrow", "20")  # which writes them
+    table = pa.table({"text": pa.array(["new york", None, "a b c d e f g paris"], pa.string_view())})
+    pq.write_table(table, tmp_path / "a.parquet")
+    done = pq.read_table(io.BytesIO(recased(tmp_path / "a.parquet", recaser)[0]))
+    assert done.schema.equals(table.schema)
+    assert done["text"].to_pylist() == ["New York", None, "a b c d e f g Paris"]
 
 
 @pytest.mark.parametrize("document", [None, "", "id"])
