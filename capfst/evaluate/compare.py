@@ -278,10 +278,8 @@ def _in_common(ref: Text, hyp: Text, first: int, names: tuple[str, str]) -> tupl
     hashes = np.concatenate([ref.tokens["folded"], hyp.tokens["folded"]])
     numbers = np.unique(hashes, return_inverse=True)[1].astype(np.uint32)
     of_ref, of_hyp = numbers[: len(ref.tokens)], numbers[len(ref.tokens) :]
-    ends = np.cumsum(sizes, axis=1).T.copy()
-    partners = np.empty(len(ref.tokens), np.int64)
-    for line, begins in enumerate(ends - sizes.T):
-        align(of_ref, of_hyp, begins, ends[line], partners)
+    partners = np.full(len(ref.tokens), -1)
+    align(of_ref, of_hyp, np.cumsum(sizes, axis=1).T.copy(), partners)
     paired = np.flatnonzero(partners >= 0)
     return paired, partners[paired]
 

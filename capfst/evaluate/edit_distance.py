@@ -86,19 +86,21 @@ def edits(ref: U32Array, hyp: U32Array) -> tuple[i64, i64, i64]:
 
 
 @allocating
-def align(ref: U32Array, hyp: U32Array, begins: I64Array, ends: I64Array, partners: I64Array) -> None:
-    """Align ref[begins[0] : ends[0]] with hyp[begins[1] : ends[1]]. Fill in the partner of each number of the former:
-    the position of an equal number in `hyp`, or −1.
+def align(ref: U32Array, hyp: U32Array, ends: I64Matrix, partners: I64Array) -> None:
+    """Align the numbers of each line, which end at ends[line, 0] in `ref` and at ends[line, 1] in `hyp`. Fill in the
+    partner of each number of `ref` that has one: the position of an equal number in `hyp`.
 
     An alignment is cut after the reference's middle number, then both parts are cut, and so on (Hirschberg 1975), in
     linear memory. Common prefixes and suffixes are matched first: no alignment without these matches is cheaper.
     """
     # A part is halved until one number is left; of each cut, one half waits: fewer than 64 wait at once.
     parts = np.empty((64, 4), np.int64)
-    parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = begins[0], ends[0], begins[1], ends[1]
-    partners[begins[0] : ends[0]] = -1
-    n_parts = 1
-    while n_parts > 0:
+    line = n_parts = begin = other_begin = 0
+    while n_parts > 0 or line < len(ends):
+        if n_parts == 0:
+            parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = begin, ends[line, 0], other_begin, ends[line, 1]
+            begin, other_begin = ends[line, 0], ends[line, 1]
+            line, n_parts = line + 1, 1
         n_parts -= 1
         i, i_end, j, j_end = parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2], parts[n_parts, 3]
         while i < i_end and j < j_end and ref[i] == hyp[j]:

@@ -30,14 +30,18 @@ LONGEST = 1 << 29  # bytes of a line, which is held in memory as a whole
 UTF8_MARK = b"\xef\xbb\xbf"
 
 _UTF16 = "Use `encoding='UTF-{number}'` (recase, batch, train), or convert it with `iconv -f UTF-{number} -t UTF-8`."
-# First bytes that UTF-8 text cannot have, with the problem and the remedy. UTF-32 can begin like UTF-16.
+# First bytes that text does not have, with the problem and the remedy. UTF-32 can begin like UTF-16.
 _FOREIGN = {
     b"\xff\xfe\0\0": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
     b"\xff\xfe": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
     b"\xfe\xff": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
     b"\0\0\xfe\xff": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
     b"ARROW1": "the file has Arrow's format (Feather), which is not text. Convert it to Parquet.",
-    b"PK\x03\x04": "the file is a ZIP archive. Unpack it with `unzip`.",
+    b"PK\x03\x04": "the file is a ZIP archive or an office document. Unpack it with `unzip`, or save it as text.",
+    b"\xd0\xcf\x11\xe0": "the file is an office document. Save it as text.",
+    b"{\\rtf": "the file is RTF. Save it as text.",
+    b"%PDF-": "the file is a PDF. Convert it with `pdftotext`.",
+    b"\x04\x22\x4d\x18": "the data is compressed. Decompress it with `lz4 -dc`.",
 }
 
 
@@ -106,6 +110,8 @@ def refuse_foreign(head: bytes, name: str) -> None:
     """Raise CorpusError if the first (decompressed) bytes of the file or stream `name` show that it is not UTF-8
     text."""
     remedy = next((remedy for start, remedy in _FOREIGN.items() if head.startswith(start)), None)
+    if head.startswith(b"ustar", 257):
+        remedy = "the file is a tar archive. Unpack it with `tar -xf`."
     if compression := compression_of(head):
         remedy = f"the data is compressed. Decompress it with `{compression.program} -dc`."
     if not remedy and b"\0" in head[:_HEAD] and guess(head[:_HEAD]):  # no byte order mark

@@ -38,7 +38,7 @@ class Captions(SpeechFile):
 
     title: ClassVar[str]
     marks: ClassVar[tuple[str, ...]] = (LINE, TAG, MUSIC, SOUND, TURN, ENTITY, SPACE)
-    signs: ClassVar[tuple[str, ...]] = ()  # what a file contains even if it has no cues
+    begins: ClassVar[str] = r"(?!)"  # what a file begins with, even if it has no cues
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
@@ -59,7 +59,8 @@ class Captions(SpeechFile):
             breaks = cue.speaker not in (None, "", self._speaker)
             self._speaker = cue.speaker or self._speaker
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
-        if not (self._is_known or cues or any(sign in data for sign in self.signs)) and data.strip("\ufeff \t\r\n"):
+        text = data.lstrip("\ufeff \t\r\n")
+        if text and not (self._is_known or cues or re.match(self.begins, text)):
             raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
         self._is_known = True
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
@@ -121,7 +122,7 @@ class Vtt(_Timed):
     """WebVTT (W3C Candidate Recommendation, 2019)."""
 
     title = "WebVTT"
-    signs = ("WEBVTT",)
+    begins = "WEBVTT"
     has_data = True
     marks = (LINE, TAG.replace("[^<>]", "[^>]"), *Captions.marks[2:])  # a tag ends with >, whatever is in it
 
@@ -137,7 +138,7 @@ class Ttml(Captions):
     """TTML (W3C), and the XML of YouTube's captions."""
 
     title = "TTML"
-    signs = ("<",)
+    begins = "<"
     _tags = re.compile(r"<(/?)(?:\w{1,20}:)?(?:p|text)(?=[\s/>])([^<>]*)>").finditer
     _agent = re.compile(r"agent=[\"']([^\"']*)").search
 
@@ -166,13 +167,13 @@ class Ass(Captions):
     """SubStation Alpha, 4 and 4+."""
 
     title = "SubStation Alpha"
-    signs = ("[Script Info]", "[Events]")
+    begins = r"(?:[;!][^\n]*\n\s*)*\[(?:Script Info|Events)\]"
     marks = (r"(?P<line>\\[Nn])", SPACE, OVERRIDE, TAG, MUSIC, SOUND, TURN)
     _lines = re.compile(r"(?m)^[ \t]*(\[[^\]\n]*\]|Format|Dialogue)[ \t]*:?[ \t]*([^\r\n]*)").finditer
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self._is_event = False
+        self._is_event = True  # until a section begins
         self._fields = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 
     whole = SpeechFile.whole  # any line

@@ -27,7 +27,7 @@ NO_TEXT = frozenset(
     f".{suffix}"
     for formats in (
         "7z rar tar tbz2 tgz txz zip",
-        "doc docx epub odt pdf ppt pptx ps xls xlsx",
+        "doc docx epub odt pdf ppt pptx ps rtf xls xlsx",
         "bmp gif jpeg jpg png svg tif tiff webp avi flac mov mp3 mp4 ogg wav webm",
         "csv htm html json jsonl parquet tsv xml yaml yml",
         "arpa bin context db far fst npy npz pickle pkl sqlite",

@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import CapfstError, OptionError
 from capfst.io.json_paths import (
     after_space,
     find_texts,
@@ -29,6 +30,7 @@ from capfst.io.json_paths import (
 )
 from capfst.io.lines import LineFormat
 from capfst.io.protocol import BatchOptions, TextOptions
+from capfst.io.running_text import divided
 from capfst.io.text_file import FormatError, TextFile
 
 _escapes = re.compile(
@@ -61,9 +63,25 @@ def escape(old: str, recased: str) -> str:
         aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
     except json.JSONDecodeError:
         aligned = False
-    return (
-        raw if aligned else json.dumps(recased, ensure_ascii=old.isascii())[1:-1]
-    )  # recasing changed the number of characters
+    return raw if aligned else _escape_longer(old, recased)
+
+
+def _escape_longer(old: str, recased: str) -> str:
+    """Return the same for a string whose number of characters has changed, as by marks that were restored."""
+    parts, is_ascii = _escapes(old), old.isascii() and "\\u" in old
+    ends = accumulate([1 if i % 2 else len(part) for i, part in enumerate(parts)], initial=0)
+    try:
+        for i, new in enumerate(divided(unescape(old), recased, list(ends))):
+            if i % 2 == 0:
+                parts[i] = json.dumps(new)[1:-1] if is_ascii else new
+            elif (value := unescape(parts[i])) != new:
+                parts[i] = (parts[i] if value == new[:1] else _escaped(new[:1], parts[i])) + new[1:]
+        raw = "".join(parts)
+        if scanstring(raw + '"', 0) == (recased, len(raw) + 1):
+            return raw
+    except (CapfstError, json.JSONDecodeError):
+        pass
+    return json.dumps(recased, ensure_ascii=old.isascii())[1:-1]
 
 
 def _escaped(character: str, like: str) -> str:

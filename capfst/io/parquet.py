@@ -33,12 +33,12 @@ except ImportError as error:
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.compression import OnRead
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
-from capfst.io.running_text import RunningText, Span
+from capfst.io.running_text import misfit
 from capfst.io.tables import no_single_column
 from capfst.io.text_file import BLOCK, FormatError
 from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
-from capfst.text.utf8 import encoded
+from capfst.text.unicode import is_utf8
 
 
 class RowSlice(NamedTuple):
@@ -55,6 +55,50 @@ class RecasedSlice(NamedTuple):
     columns: list[pa.Array]
     keep: npt.NDArray[np.bool_]  # whether a row is kept
     row_group: pa.Table | None  # as in RowSlice
+
+
+class _Rows(NamedTuple):
+    """The running text of rows: their values in order, each as lines of its own."""
+
+    text: bytes
+    is_text: npt.NDArray[np.bool_]  # whether a value is not null; of each row, the values of all columns
+    begins: npt.NDArray[np.bool_]  # whether a text begins a document: it is after a blank line
+    last_lines: npt.NDArray[np.int64]  # of the texts, in the running text
+
+    @classmethod
+    def of(cls, columns: list[pa.Array], begins: pa.Array | None) -> _Rows:
+        """begins: as in RowSlice."""
+        n, values = len(columns), pa.concat_arrays(columns)
+        values = values.take(pa.array(np.arange(len(values)).reshape(n, -1).ravel("F")))
+        documents = np.zeros(len(values)) if begins is None else np.repeat(np.cumsum(begins), n)
+        is_text = values.is_valid().to_numpy(zero_copy_only=False)
+        is_first = np.zeros(len(values), bool)
+        is_first[is_text] = np.diff(documents[is_text], prepend=0) > 0
+        before = pc.if_else(pa.array(is_first), _LINE_END, _NOTHING)
+        lines = pc.binary_join_element_wise(before, values, _LINE_END, _NOTHING)
+        ends = np.cumsum(pc.binary_length(lines).drop_null())
+        text = lines.buffers()[2].to_pybytes()[: ends[-1]] if len(ends) else b""
+        return cls(text, is_text, is_first[is_text], np.searchsorted(_line_ends(text), ends - 1))
+
+    def recased(self, text: bytes | memoryview) -> pa.Array:
+        """Return the values, given the text recased."""
+        line_ends = _line_ends(text)
+        if len(line_ends) != self.text.count(b"\n"):
+            raise misfit(self.text.decode())
+        ends = line_ends[self.last_lines]
+        starts = np.append(0, ends + 1)[:-1] + self.begins
+        offsets = np.zeros(len(self.is_text) + 1, np.int64)
+        offsets[1:][self.is_text] = ends - starts
+        data = np.delete(np.frombuffer(text, np.uint8), np.append(ends, starts[self.begins] - 1))
+        buffers = pa.array(self.is_text).buffers()[1], pa.py_buffer(np.cumsum(offsets)), pa.py_buffer(data)
+        return pa.Array.from_buffers(pa.large_binary(), len(self.is_text), buffers)
+
+
+def _line_ends(text: bytes | memoryview) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+
+
+_LINE_END, _NOTHING = (pa.scalar(value, pa.large_binary()) for value in (b"\n", b""))
 
 
 class Parquet:
@@ -81,7 +125,7 @@ class Parquet:
         for index in (*self.indices, *self.others):
             column_type = self.schema.types[index]
             value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
-            if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+            if value_type not in (pa.string(), pa.large_string(), pa.string_view()):
                 raise CorpusError(
                     f"{path}: the column {self.schema.names[index]!r} has the type {column_type}. Select a column of"
                     " strings."
@@ -130,7 +174,7 @@ class Parquet:
             bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
             for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=chosen, use_threads=False):
                 columns = (batch.column(read.index(index)) for index in self.indices)
-                for values in zip(*map(_rows, columns), strict=True):
+                for values in zip(*(_values(column).to_pylist() for column in columns), strict=True):
                     row += 1
                     for value in values:
                         if value is not None:
@@ -167,35 +211,41 @@ class Parquet:
         return pa.concat_arrays([pa.array([True]), differs])
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
-        columns, others = (list(map(_rows, given)) for given in (piece.columns, piece.others))
-        documents = [0] * len(columns[0]) if piece.begins is None else np.cumsum(piece.begins).tolist()
-        is_good = np.ones(len(columns[0]), bool)
-        spans: list[Span] = []  # each at its row and column
+        columns = list(map(_values, piece.columns))
+        rows, is_good = _Rows.of(columns, piece.begins), np.ones(len(columns[0]), bool)
         other_texts: list[OtherTexts] = []
-        document = n_blank = 0
+        if piece.others or not is_utf8(np.frombuffer(rows.text, np.uint8)):
+            checked, other_texts, is_good = self._checked(piece)
+            rows = _Rows.of(checked, piece.begins)
+        recased, counts = recase(rows.text, *joined_texts(other_texts))
+        n, values, arrays = len(columns), rows.recased(recased), []
+        for k, column in enumerate(columns):
+            changed = values.take(pa.array(np.arange(k, len(values), n)))
+            arrays.append(_like(pc.coalesce(changed, column), piece.columns[k].type))  # malformed rows stay
+        row_of = np.flatnonzero(rows.is_text) // n  # of each text
+        counts = counts.at(lambda line: piece.row - 1 + int(row_of[np.searchsorted(rows.last_lines, line)]))
+        n_bad, n_blank = np.count_nonzero(~is_good), np.count_nonzero(rows.begins)
+        counts += RecaseCounts(records=len(is_good), malformed=int(n_bad), lines=-int(n_blank))
+        return RecasedSlice(arrays, is_good | (self.on_error == "pass"), piece.row_group), counts
+
+    def _checked(self, piece: RowSlice) -> tuple[list[pa.Array], list[OtherTexts], npt.NDArray[np.bool_]]:
+        """Return the texts of each column, as UTF-8, which are null in malformed rows; the other texts of those that
+        are not null; and whether a row is not malformed."""
+        columns, others = ([_values(each).to_pylist() for each in given] for given in (piece.columns, piece.others))
+        is_good = np.ones(len(columns[0]), bool)
+        other_texts: list[OtherTexts] = []
         for row, values in enumerate(zip(*columns, strict=True)):
             number = piece.row + row
             try:
-                texts = [(k, self._decoded(value, number)) for k, value in enumerate(values) if value is not None]
+                texts = [None if value is None else self._decoded(value, number) for value in values]
                 if others:
                     found = [column[row] for column in others]
-                    other_texts += [self._other_texts(text, found, number) for _, text in texts]
+                    other_texts += [self._other_texts(text, found, number) for text in texts if text is not None]
             except FormatError:
-                is_good[row] = False
-                continue
-            for k, text in texts:
-                is_new, document = documents[row] != document, documents[row]
-                spans.append(Span(row, k, text, "\n" * (is_new + bool(spans))))
-                n_blank += is_new
-        running = RunningText("\n" * len(is_good), spans)  # a line per row
-        recased, counts = recase(running.text, *joined_texts(other_texts))
-        for (row, k, *_), value in zip(spans, running.values(recased), strict=True):
-            columns[k][row] = encoded(value)
-        counts = counts.at(lambda line: piece.row - 1 + line)
-        n_bad = int(np.count_nonzero(~is_good))
-        counts += RecaseCounts(records=len(is_good), malformed=n_bad, lines=-n_blank)
-        arrays = [_like(rows, column.type) for rows, column in zip(columns, piece.columns, strict=True)]
-        return RecasedSlice(arrays, is_good | (self.on_error == "pass"), piece.row_group), counts
+                is_good[row], texts = False, [None] * len(values)
+            for column, text in zip(columns, texts, strict=True):
+                column[row] = None if text is None else text.encode()
+        return [pa.array(column, pa.large_binary()) for column in columns], other_texts, is_good
 
     def _other_texts(self, text: str, others: list[bytes | None], row: int) -> OtherTexts:
         """Return the other texts of a row; raise as `_malformed` if they do not fit its text."""
@@ -250,21 +300,16 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _rows(values: pa.Array) -> list[bytes | None]:
-    plain = _plain(values)
-    rows: list[bytes | None] = plain.view(_binary(plain.type)).to_pylist()
-    return rows
+def _values(column: pa.Array) -> pa.Array:
+    """Return the texts of a column, which may not be UTF-8."""
+    return _plain(column).cast(pa.large_binary())
 
 
-def _like(rows: list[bytes | None], type: pa.DataType) -> pa.Array:
-    """Return a column with these texts, which may not be UTF-8, of a type that may have a dictionary."""
+def _like(values: pa.Array, type: pa.DataType) -> pa.Array:
+    """Return a column with these texts, of a type that may have a dictionary."""
     if pa.types.is_dictionary(type):
-        return _like(rows, type.value_type).dictionary_encode().cast(type)
-    return pa.array(rows, _binary(type)).view(type)
-
-
-def _binary(type: pa.DataType) -> pa.DataType:
-    return pa.large_binary() if pa.types.is_large_string(type) else pa.binary()
+        return _like(values, type.value_type).dictionary_encode().cast(type)
+    return values.view(type) if type == pa.large_string() else values.cast(pa.binary()).view(pa.string()).cast(type)
 
 
 def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
@@ -289,6 +334,7 @@ def _layout(metadata: Any) -> dict[str, Any]:
         layout["compression"] = {path: "NONE" if codec == "UNCOMPRESSED" else codec for path, codec in codecs.items()}
         layout["use_dictionary"] = [chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page]
         layout["write_statistics"] = [chunk.path_in_schema for chunk in chunks if chunk.is_stats_set]
+        layout["write_page_index"] = any(chunk.has_column_index for chunk in chunks)
         layout["use_deprecated_int96_timestamps"] = any(chunk.physical_type == "INT96" for chunk in chunks)
     return layout
 

@@ -213,7 +213,7 @@ class RunningText:
         spans, recased = self.spans, decoded(text)
         if {span.before for span in spans[1:]} <= _LINE_ENDS and {span.before for span in spans[:1]} <= {"", "\n"}:
             if recased.count("\n") != self._text.count("\n"):
-                raise _misfit(self._text)
+                raise misfit(self._text)
             lines = iter(recased.split("\n"))
             if spans and spans[0].before:
                 next(lines)
@@ -225,12 +225,12 @@ class RunningText:
                 found.append("\n".join(islice(lines, n_more + 1)) if n_more else next(lines))
             return found
         lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
-        parts = _divided(self._text, recased, lengths)
+        parts = divided(self._text, recased, accumulate(lengths, initial=0))
         if any(
             part != span.before and _bare(part) != _bare(span.before)
             for part, span in zip(parts[::2], spans, strict=True)
         ):
-            raise _misfit(self._text)
+            raise misfit(self._text)
         return parts[1::2]
 
 
@@ -293,15 +293,14 @@ def _pauses_between(spans: list[Span], times: Times, text: str) -> Pauses:
     return Pauses(np.array([end for end, _ in timed], np.int64), np.array([pause for _, pause in timed], np.float64))
 
 
-def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
-    """Return the parts of a recased text that correspond to successive parts of the text of these lengths.
+def divided(text: str, recased: str, bounds: Iterable[int]) -> list[str]:
+    """Return the parts of a recased text that correspond to the parts of the text between these bounds, from 0 on.
 
     Raises:
         CapfstError: it is not the same text, apart from case, diacritics and marks.
     """
-    ends = pairwise(accumulate(lengths, initial=0))
     if _in_place(text, recased):
-        return [recased[start:end] for start, end in ends]
+        return [recased[start:end] for start, end in pairwise(bounds)]
     words, recased_words = _tokens(text), _tokens(recased)
     is_strict = len(words) != len(recased_words)
     if is_strict:  # a mark was inserted after a control character, which is white space here
@@ -309,7 +308,7 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
     by_character: list[str] = []
     for old, new in zip(words, recased_words, strict=True):
         by_character += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
-    return ["".join(by_character[start:end]) for start, end in ends]
+    return ["".join(by_character[start:end]) for start, end in pairwise(bounds)]
 
 
 def _in_place(old: str, new: str) -> bool:
@@ -350,7 +349,7 @@ def _by_character(old: str, new: str, is_strict: bool) -> list[str]:
         same &= found == wanted
         parts.append(new[start:end])
     if is_strict and (not same or new[end:].strip(_INSERTED)):
-        raise _misfit(old)
+        raise misfit(old)
     parts[-1] += new[end:]
     return [parts[0] + parts[1], *parts[2:]]
 
@@ -376,7 +375,8 @@ def _bare(text: str) -> str:
     return "".join([_base(character) for character in text if character not in _REMOVED])
 
 
-def _misfit(text: str) -> CapfstError:
+def misfit(text: str) -> CapfstError:
+    """Return the error for a recased text that is not this text."""
     return CapfstError(f"the recased text is not that of the file: {text.strip()[:40]!r}. Report this as a bug.")
 
 
@@ -393,7 +393,7 @@ def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]
     lengths = chain.from_iterable(
         [(len(span.before), len(value)) for span, value in zip(copy.spans, values, strict=True)]
     )
-    return zip(copy.spans, _divided(text, cased, lengths)[1::2], strict=True)
+    return zip(copy.spans, divided(text, cased, accumulate(lengths, initial=0))[1::2], strict=True)
 
 
 def _with_marks(text: str, own: str, before: str, after: str) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.scoring import score
+from support.steps import n_calls
 
 from capfst.evaluate import compare
 from capfst.evaluate.bootstrap import compare_hypotheses
@@ -194,3 +195,12 @@ def test_errors(monkeypatch):
         score(["a", "a b"], ["x", "x y z w"], align=True)
     with pytest.raises(CorpusError, match="`score` with `align=True`"):
         score(["a"], ["b"])
+
+
+def test_aligning_takes_no_step_of_python_per_line():
+    def calls(n):
+        ref, hyp = (compare.read((line,) * n) for line in ("we met in new york", "we met york"))
+        compare._in_common(ref, hyp, 1, compare.NAMES)
+        return n_calls(lambda: compare._in_common(ref, hyp, 1, compare.NAMES))
+
+    assert calls(10) == calls(1000)

@@ -284,12 +284,18 @@ def test_blocks_of_a_file_may_end_anywhere(recaser: Recaser, monkeypatch: pytest
 @pytest.mark.parametrize("kind", ["srt", "vtt", "ass", "sbv"])
 def test_other_files_are_refused(kind: str) -> None:
     with pytest.raises(CorpusError, match="film: no cues of "):
-        list(reader("film", kind).read([b"in new york\n"]))
+        list(reader("film", kind).read([b"in new york, WEBVTT, [Script Info], [Events]\n"]))
     assert list(reader("film", kind).read([])) == []
 
 
+def test_events_without_their_section(recaser: Recaser) -> None:
+    """As grep selects them from a file."""
+    text = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,in new york\n"
+    assert recased(recaser, text, "ass") == text.replace("in new york", "In New York")
+
+
 def test_without_cues() -> None:
-    for kind, text in (("vtt", "WEBVTT\n"), ("ass", "[Events]\n"), ("srt", "\n\n")):
+    for kind, text in (("vtt", "WEBVTT\n"), ("ass", "; a\n\n[Events]\n"), ("srt", "\n\n")):
         (part,) = reader("film", kind).read([text.encode()])
         assert (part.text, part.written(b"")) == (b"", text.encode())
 

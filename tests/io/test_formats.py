@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from support.command_line import CORPUS
 from support.models import in_one_folder
 from support.packing import gzipped
+from support.steps import n_calls
 
 import capfst
 from capfst.batch.tally import counting
@@ -25,6 +26,7 @@ from capfst.exceptions import CorpusError, OptionError
 from capfst.io.codecs import zstd
 from capfst.io.compression import COMPRESSIONS, compressing
 from capfst.io.formats import can_recase, format_of
+from capfst.io.json_records import escape
 from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.pipeline import pieces
 from capfst.recaser import Recaser
@@ -162,6 +164,22 @@ LINES = [
 def test_lines(tmp_path, recaser, name, options, given, expected):
     (tmp_path / name).write_bytes(given)
     assert recased(tmp_path / name, recaser, **options)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "recased", "expected"),
+    [
+        (r"caf\u00E9 \/ ibm\n", "CAFÉ / IBM\n", r"CAF\u00C9 \/ IBM\n"),
+        (r"caf\u00E9 \/ ibm\nnew \u0079ork", "Café, / IBM.\nNew York?", r"Caf\u00E9, \/ IBM.\nNew \u0059ork?"),
+        (r"paris, \u0022 i\u0307zmir\/", 'Paris " İzmir/', r"Paris \u0022 \u0130zmir\/"),
+        (r"çà \\ caf\u00e9", "Çà. \\ Café.", r"Çà. \\ Caf\u00e9."),
+        (r"\ud83d\uDE00 ibm", "\U0001f600 IBM.", r"\ud83d\uDE00 IBM."),
+        (r"a\tcafe \u0131", "a\tcafé, ı", r"a\tcaf\u00e9, \u0131"),
+        (r"a\/b", 'other "words"', r"other \"words\""),
+    ],
+)
+def test_escapes_stay_where_the_text_gets_longer(old, recased, expected):
+    assert escape(old, recased) == expected
 
 
 def test_an_escaped_character_may_become_two(tmp_path, recaser):
@@ -503,6 +521,11 @@ BAD_FILES = [
     ("a.csv", b'a,"b,""c"\n', r"no column is called 'text'.* a, b,\"c, or"),
     ("a.csv", b'"a\n', "line 1: a quote is not closed"),
     ("a.parquet", b"PAR1", "Parquet"),
+    ("a", b"{\\rtf1\\ansi in new york}", "RTF. Save it as text"),
+    ("a", b"%PDF-1.4\nin new york\n", "PDF. .*pdftotext"),
+    ("a", b"a.txt".ljust(257, b"\0") + b"ustar\0in new york\n", "tar archive. .*tar -xf"),
+    ("a", b"\xd0\xcf\x11\xe0", "office document"),
+    ("a", b"\x04\x22\x4d\x18", "lz4 -dc"),
 ]
 
 
@@ -575,7 +598,7 @@ def table():
 @pytest.mark.parametrize(
     "layout",
     [
-        {"compression": "zstd", "row_group_size": 64},
+        {"compression": "zstd", "row_group_size": 64, "write_page_index": True},
         {"compression": {"id": "gzip", "text": "none"}, "use_dictionary": ["text"], "write_statistics": False},
         {"version": "1.0", "use_deprecated_int96_timestamps": True, "store_schema": False},
     ],
@@ -601,8 +624,34 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
         old, new = before.metadata.row_group(group), after.metadata.row_group(group)
         assert new.num_rows == old.num_rows
         for i in range(old.num_columns):
-            for key in "compression", "has_dictionary_page", "is_stats_set", "physical_type":
+            for key in "compression", "has_dictionary_page", "is_stats_set", "has_column_index", "physical_type":
                 assert getattr(new.column(i), key) == getattr(old.column(i), key)
+
+
+def test_parquet_with_views_of_strings(tmp_path, recaser):
+    pytest.importorskip("pyarrow", "20")  # which writes them
+    table = pa.table({"text": pa.array(["new york", None, "a b c d e f g paris"], pa.string_view())})
+    pq.write_table(table, tmp_path / "a.parquet")
+    done = pq.read_table(io.BytesIO(recased(tmp_path / "a.parquet", recaser)[0]))
+    assert done.schema.equals(table.schema)
+    assert done["text"].to_pylist() == ["New York", None, "a b c d e f g Paris"]
+
+
+@pytest.mark.parametrize("document", [None, "", "id"])
+def test_recasing_parquet_takes_no_step_of_python_per_row(tmp_path, document):
+    def recase(text, *others, head=None):
+        return memoryview(text.upper()), RecaseCounts()
+
+    calls = set()
+    for n in 300, 3000:
+        texts = pa.array(["new york", None, "paris\n\nibm"] * (n // 3))
+        pq.write_table(pa.table({"id": range(n), "text": texts, "b": texts}), tmp_path / "a.parquet")
+        file_format = format_of(tmp_path / "a.parquet", BatchOptions(column=("b", "text"), document=document))
+        piece = next(file_format.pieces(lambda data: None))
+        done, _ = file_format.recased(piece, recase)
+        assert [column.to_pylist() for column in done.columns] == [["NEW YORK", None, "PARIS\n\nIBM"] * (n // 3)] * 2
+        calls.add(n_calls(lambda: file_format.recased(piece, recase)))  # noqa: B023
+    assert len(calls) == 1
 
 
 def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):

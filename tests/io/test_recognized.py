@@ -195,7 +195,7 @@ PARTS = {
     "po": ['msgid "new"', 'msgstr "new"', 'msgstr[0] "new"', '#, fuzzy\n#: a:1\n\nmsgid "a"'],
     "json": ['{"a": 1', '[{"text":"new"}]', '[\n {\n  "a"\n  :', "{}", "{\n", '{"a b\\"c":'],
     "srt": ["1\n00:00:01,000 --> 00:00:02,000\nnew", "00:00:01.000 --> 00:00:02.000"],
-    "vtt": ["WEBVTT", "WEBVTT - new\n\n"],
+    "vtt": ["WEBVTT", "WEBVTT - new\n\n", "WEBVTT new york\n\n1\n00:01.000 --> 00:02.000\nnew"],
     "ass": ["[Script Info]", "[Events]\n"],
     "sbv": ["0:00:01.000,0:00:02.000\nnew"],
     "ttml": ["<tt xml:lang='en'>", '<!-- a --> <tt:tt xmlns="b">', "<?xml version='1.0'?>\n<timedtext format='3'>"],
@@ -205,7 +205,8 @@ PROSE = [
     "{anna} met", "[see {anna}]", '["new", he said]', "[new york](http://x.org)", "# msgid", "# New York\n\nIt is",
     '"text": "new"', "text = new", "time = money", "time = 5 pm", "size = matters", "item 5: new", "class = 5",
     "msgid is a keyword", "1\nnew", "00:01 new", "1. new", "WEBVTTx", "<b>new</b>", "<html>", "<p>new", "point [1]",
-    "Files type = \"ooText", "{", "we met {\"a\": 1}", "Dialogue: new york",
+    "WEBVTT is new", "WEBVTT has 00:01.000 --> 00:02.000", "Files type = \"ooText", "{",
+    "we met {\"a\": 1}", "Dialogue: new york",
 ]  # fmt: skip
 
 
