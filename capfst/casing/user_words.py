@@ -185,6 +185,11 @@ def is_named(name: str) -> bool:
 
 def _of_file(name: str) -> Iterator[_Entry]:
     file = folder() / f"words_{name}.tsv" if is_named(name) else Path(name)
+    if not file.exists():
+        raise CorpusError(
+            f"{name}: no such word list. Give the path of a file, or one of {', '.join(LISTS)}. (In Python, words"
+            " themselves are the keys of a mapping to weights or None.)"
+        )
     lines = b"".join(read_blocks([file], errors="refuse")).decode().split("\n")
     for number, line in enumerate(lines, 1):
         if line := line.strip():
