@@ -134,7 +134,7 @@ class Service:
             return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])
         if asked.text is not UNSET:
             return [await self._recased(request, recaser, asked.text, options)]
-        lines = recaser if is_list else recaser.recase_lines
+        lines = recaser if is_list or options.get("cells") else recaser.recase_lines  # each cell is on its own
         return await self._in_thread(request, self._pool, lambda: list(lines(texts, **options)))
 
     async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
