@@ -55,7 +55,7 @@ CALLS = {
     "doc": "a Doc",
     "explain": "explain",
     "json_lines": "a stream of JSON lines",
-    "recase_lines": "recase_lines, or `lines` of a request",
+    "recase_lines": "recase_lines",
     "respelled": "a model that restores diacritics",
     "running": "subtitles, transcripts, JSON and the like",
     "single_line": "nbest, confidence, explain or sentences",

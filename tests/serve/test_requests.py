@@ -50,9 +50,18 @@ def test_lines_are_those_of_one_text_and_a_list_is_of_texts(service, recaser):
     lines = ["WE USE PyTorch", "In NEW york", "we do"] * 5
     assert service.post("/recase", {"lines": lines}).json == {"lines": list(recaser.recase_lines(lines))}
     assert service.post("/recase?sentence_case=true", lines).json == recaser(lines, sentence_case=True)
-    cells = ["MARY SMITH", "JOHN LONG", "DAISY FRY"]
-    assert service.post("/recase", {"lines": cells, "cells": True}).json == {"lines": recaser(cells, cells=True)}
-    assert "`lines`" in service.post("/recase", {"lines": lines, "markup": "html"}).error
+    for lines, option in (
+        (["MARY SMITH", "JOHN LONG", "DAISY FRY"], {"cells": True}),
+        (
+            ["they drove in the old car of his father to", "the sea and stayed there."],
+            {"wrapped": True, "sentence_case": True},
+        ),
+        (["see <!--", "new york", "--> in new york\n", "", "london\nparis"], {"markup": "html"}),
+    ):
+        recased = service.post("/recase", {"lines": lines, **option}).json["lines"]
+        assert list(map(str.lower, recased)) == list(map(str.lower, lines))
+        assert "\n".join(recased) == recaser("\n".join(lines), **option)
+        assert "\n".join(recased) != recaser("\n".join(lines), sentence_case="sentence_case" in option)
 
 
 def test_marks_are_restored_in_streams_and_files(service):
