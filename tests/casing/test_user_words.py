@@ -293,9 +293,10 @@ def test_wrong_values_are_refused(small, words):
         small("foo", words=words)
 
 
-def test_a_missing_list_names_what_else_can_be_given(small):
-    with pytest.raises(CorpusError, match=r"^PyTorch: .*medicine.*mapping"):
-        small("pytorch", words=["PyTorch"])
+@pytest.mark.parametrize("word", ["PyTorch", "a" * 300, "a\0b"])
+def test_a_missing_list_names_what_else_can_be_given(small, word):
+    with pytest.raises(CorpusError, match=r".*: no such word list.*medicine.*mapping"):
+        small("pytorch", words=[word])
 
 
 def test_the_casings_of_a_phrase_are_limited(small, tmp_path):
