@@ -251,6 +251,7 @@ class RecaseOptions(_Validated):
         kind="pair",
         flag="--no-keep-marks",
         not_for=("stream",),
+        requires="restore",
     )
     input_case: str | None = option(
         None,

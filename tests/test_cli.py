@@ -408,6 +408,8 @@ def test_invalid_usage_exits_with_2_and_names_the_option(model):
         assert value in error
     for arguments in ("--lm", "", "text"), ("",), ("text", "--words", ""):
         assert b"empty" in run("recase", *arguments, code=2).stderr
+    for option, needed in (("--look-ahead=2", "--stream"), ("--no-keep-marks", "--restore punctuation or")):
+        assert f"requires {needed}" in run("recase", option, code=2).stderr.decode()
     assert "--start-token is ''" in message(run("recase", "--lm", model, "--start-token", "", code=1))
     assert "`n` is 1000001" in message(run("recase", "--lm", model, "--nbest", 1_000_001, stdin="x", code=1))
     assert "--weights is 1.0,-0.0" in message(run("mix", model, model, "--weights", "1,-0", "-o", "x", code=1))

@@ -8,6 +8,7 @@ with a weight, its cost is lowered by it (context/user_costs.py).
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -185,8 +186,11 @@ def is_named(name: str) -> bool:
 
 def _of_file(name: str) -> Iterator[_Entry]:
     file = folder() / f"words_{name}.tsv" if is_named(name) else Path(name)
-    if not file.exists():
-        raise CorpusError(f"{name}: no such file. Give the path of one, or the name of a list: {', '.join(LISTS)}.")
+    if not os.path.exists(file):  # Path.exists raises for long names
+        raise CorpusError(
+            f"{name}: no such word list. Give the path of a file, or one of {', '.join(LISTS)}. (In Python, words"
+            " themselves are the keys of a mapping to weights or None.)"
+        )
     lines = b"".join(read_blocks([file], errors="refuse")).decode().split("\n")
     for number, line in enumerate(lines, 1):
         if line := line.strip():

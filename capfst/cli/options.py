@@ -116,7 +116,7 @@ class Command(click.Command):
                     ctx.fail(f"{option.shown(ctx)} cannot be used with {other.flag}.")
             for needed in self.params:
                 if isinstance(needed, Option) and option.requires in needed.calls and needed not in given:
-                    ctx.fail(f"{option.flag} requires {' '.join([needed.flag, *needed.limited])}.")
+                    ctx.fail(f"{option.flag} requires {needed.flag} {' or '.join(needed.limited)}".rstrip() + ".")
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

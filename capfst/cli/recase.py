@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=4,
     help="Number of words that must follow a word of a --stream before it is printed.",
+    requires="stream",
 )
 @cli.option(
     "--rescore",

@@ -109,7 +109,7 @@ def compare_hypotheses(
         raise OptionError(f"`resamples` is {resamples}. Use 1 or more.")
     lines = []
     for hypothesis in hypotheses:
-        files = score.lines_of(references, hypothesis)
+        files = score.lines_of_files(references, hypothesis)
         blocks = list(compare(**files, skip_first=skip_first, in_vocabulary=in_vocabulary, aligns=align))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
     empty = score.Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)

@@ -75,8 +75,8 @@ TOKEN = np.dtype(
 TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(TOKEN)]
 
 
-class Text(NamedTuple):
-    """Successive lines of a text, and their tokens."""
+class TokenizedLines(NamedTuple):
+    """Successive lines of one of the two texts, and their tokens."""
 
     lines: tuple[str, ...]
     tokens: TokenArray
@@ -96,7 +96,7 @@ class Text(NamedTuple):
         with_letter = np.flatnonzero(self.tokens["has_letter"])
         return with_letter[np.unique(self.tokens["line"][with_letter], return_index=True)[1]]
 
-    def without_first(self) -> Text:
+    def without_first(self) -> TokenizedLines:
         """Return the text without each line's first token with a letter."""
         return self._replace(tokens=np.delete(self.tokens, self.first_words()))
 
@@ -105,7 +105,7 @@ class Text(NamedTuple):
         return np.bincount(self.tokens["line"], minlength=len(self.lines))
 
 
-Batch: TypeAlias = tuple[int, Text, Text]
+Batch: TypeAlias = tuple[int, TokenizedLines, TokenizedLines]
 """The number of the first line, and successive lines of the reference and of the hypothesis."""
 
 
@@ -182,14 +182,14 @@ def _text(line: object, name: str, number: int) -> str:
 
 def _batch(first: int, lines: list[tuple[str, str]]) -> Batch:
     ref, hyp = zip(*lines, strict=True)
-    return first, read(ref), read(hyp)
+    return first, tokenized(ref), tokenized(hyp)
 
 
-def read(lines: tuple[str, ...]) -> Text:
+def tokenized(lines: tuple[str, ...]) -> TokenizedLines:
     """Find the tokens of lines."""
     codes, ends = code_points("".join(lines)), np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)))
     tokens, capitals = np.empty((len(codes) + len(lines)) // 2, TOKEN), np.empty(len(codes), np.uint32)
-    return Text(lines, tokens[: _read_tokens(codes, ends, uni.INFO, FOLD, tokens, capitals)], capitals)
+    return TokenizedLines(lines, tokens[: _read_tokens(codes, ends, uni.INFO, FOLD, tokens, capitals)], capitals)
 
 
 @kernel
@@ -236,7 +236,7 @@ def _read_tokens(
     return n
 
 
-def _first_difference(ref: Text, hyp: Text) -> int:
+def _first_difference(ref: TokenizedLines, hyp: TokenizedLines) -> int:
     """Return the first line whose texts differ in more than case, in Turkish or in any other language, or −1."""
     other_sizes = np.flatnonzero(ref.sizes() != hyp.sizes()).tolist()
     lines = ref.tokens["line"]
@@ -247,7 +247,7 @@ def _first_difference(ref: Text, hyp: Text) -> int:
     return min([*(in_any & in_turkish), *other_sizes], default=-1)
 
 
-def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
+def _first_words(ref: TokenizedLines, hyp: TokenizedLines, line: int) -> tuple[int, str, str]:
     """Return the number of the first word in which both texts of a line differ in more than case, and it in both, from
     shortly before they differ."""
     one, other = (text.tokens[text.tokens["line"] == line] for text in (ref, hyp))
@@ -263,11 +263,11 @@ def _first_words(ref: Text, hyp: Text, line: int) -> tuple[int, str, str]:
 def words_in_common(reference: Sequence[str], hypothesis: Sequence[str]) -> Indices:
     """Return the positions in both texts of their n words in common, regardless of case: int64[n, 2]. Words have no
     white space."""
-    ref, hyp = (read((" ".join(words),)) for words in (reference, hypothesis))
+    ref, hyp = (tokenized((" ".join(words),)) for words in (reference, hypothesis))
     return np.stack(_in_common(ref, hyp, 1, NAMES), 1)
 
 
-def _in_common(ref: Text, hyp: Text, first: int, names: tuple[str, str]) -> tuple[Indices, Indices]:
+def _in_common(ref: TokenizedLines, hyp: TokenizedLines, first: int, names: tuple[str, str]) -> tuple[Indices, Indices]:
     """Return the indices in both texts of the words in common of each line."""
     sizes = np.stack([ref.sizes(), hyp.sizes()])
     for text, line in np.argwhere(sizes > MOST_WORDS)[:1].tolist():
@@ -285,7 +285,11 @@ def _in_common(ref: Text, hyp: Text, first: int, names: tuple[str, str]) -> tupl
 
 
 def count(
-    ref: Text, hyp: Text, ref_pairs: Indices, hyp_pairs: Indices, is_known: Callable[[str], bool] | None
+    ref: TokenizedLines,
+    hyp: TokenizedLines,
+    ref_pairs: Indices,
+    hyp_pairs: Indices,
+    is_known: Callable[[str], bool] | None,
 ) -> LineCounts:
     """Return the counts of lines: of pairs of tokens, given their indices in both texts, int64[pairs] each, ascending;
     and of all words and capitals, and their edits."""
@@ -316,7 +320,7 @@ def count(
     return counts
 
 
-def _capitals(text: Text, segments: Indices) -> Capitals:
+def _capitals(text: TokenizedLines, segments: Indices) -> Capitals:
     """Return the upper-case characters of a text, whose tokens are in these segments."""
     sizes = text.tokens["n_capitals"].astype(np.int64)
     ends = np.cumsum(sizes)

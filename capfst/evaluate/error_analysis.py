@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
-from capfst.evaluate.compare import NAMES, SHAPE_NAMES, Text, read, same_words
+from capfst.evaluate.compare import NAMES, SHAPE_NAMES, TokenizedLines, same_words, tokenized
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
-from capfst.evaluate.score import aligned, grouped, lines_of, percent, show
+from capfst.evaluate.score import aligned, grouped, lines_of_files, percent, show
 from capfst.exceptions import quantity
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
@@ -178,10 +178,10 @@ def analyze_errors(
 
 def analyze_files(*, references: str | Path, hypotheses: str | Path, recaser: Recaser | None = None) -> ErrorAnalysis:
     """Analyze the errors of two files, each plain or compressed, as `analyze_errors` does those of lines."""
-    return analyze_errors(**lines_of(references, hypotheses), recaser=recaser)
+    return analyze_errors(**lines_of_files(references, hypotheses), recaser=recaser)
 
 
-def _add_lines(analysis: ErrorAnalysis, ref: Text, hyp: Text, recaser: Recaser | None) -> None:
+def _add_lines(analysis: ErrorAnalysis, ref: TokenizedLines, hyp: TokenizedLines, recaser: Recaser | None) -> None:
     """Add lines to the analysis."""
     shapes = ref.tokens["shape"]
     _, index, numbers = np.unique(ref.tokens["exact"], return_index=True, return_inverse=True)
@@ -219,14 +219,15 @@ def _kinds(tokens: list[str], recaser: Recaser | None) -> npt.NDArray[np.int64]:
     seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
     kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
     kinds[words.token_types == PROTECTED] = UNAMBIGUOUS
-    of_words = read(tuple(decoded(text[start:end]) for start, end in zip(words.starts, words.ends, strict=True))).tokens
+    spelled = (decoded(text[start:end]) for start, end in zip(words.starts, words.ends, strict=True))
+    of_words = tokenized(tuple(spelled)).tokens
     cased = of_words["line"][of_words["shape"] < Shape.CASELESS]
     lowest = np.full(len(tokens), UNAMBIGUOUS)
     np.minimum.at(lowest, np.cumsum(words.token_types == NEWLINE)[cased], kinds[cased])
     return lowest
 
 
-def _excerpt(text: Text, k: int, before: str, word: str, after: str) -> Excerpt:
+def _excerpt(text: TokenizedLines, k: int, before: str, word: str, after: str) -> Excerpt:
     """Return a word of token k, which consists of these parts, with the text around it."""
     tokens, token = text.tokens, text.tokens[k]
     line = text.lines[token["line"]]

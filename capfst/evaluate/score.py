@@ -270,7 +270,7 @@ def score_files(
 ) -> Scores:
     """Score a file of hypotheses against a file of references, each plain or compressed, as `score` does lines."""
     settings = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
-    files = lines_of(references, hypotheses)
+    files = lines_of_files(references, hypotheses)
     return total(cmp.compare(**files, skip_first=skip_first, in_vocabulary=in_vocabulary, aligns=align), settings)
 
 
@@ -282,7 +282,7 @@ def total(blocks: Iterable[cmp.LineCounts], empty: Scores) -> Scores:
     return scores
 
 
-def lines_of(references: str | Path, hypotheses: str | Path) -> dict[str, Any]:
+def lines_of_files(references: str | Path, hypotheses: str | Path) -> dict[str, Any]:
     """Return the lines of two files, plain or compressed, without their line ends, as `compare` takes them."""
     ref, hyp = (
         chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([Path(path)], errors="refuse"))

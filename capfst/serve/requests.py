@@ -27,12 +27,12 @@ MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
 memory of the first two grow faster than the line.)"""
 MAX_WORD = 200  # characters of a word or phrase
 
-_NOT_OF_REQUESTS = ("align_words", "engine", "restore")
-"""Options about translations, and those that change no answer."""
-OPTIONS = [
+_NOT_OF_REQUESTS = ("align_words", "engine")
+"""An option about translations, and one that changes no answer."""
+OPTIONS = [  # not those of another kind, which are paths
     each
     for each in fields(RecaseOptions)
-    if each.name == "words" or (each.metadata["kind"] is None and each.name not in _NOT_OF_REQUESTS)  # a kind of paths
+    if each.name == "words" or (each.metadata["kind"] in (None, "pair") and each.name not in _NOT_OF_REQUESTS)
 ]
 NAMES = [each.name for each in OPTIONS]
 

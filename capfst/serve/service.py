@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from itertools import islice
 from threading import Thread
 from typing import Any, Literal, TypeVar
 
@@ -134,8 +135,8 @@ class Service:
             return await self._slowly(request, lambda: [_details(recaser, text, asked, options) for text in texts])
         if asked.text is not UNSET:
             return [await self._recased(request, recaser, asked.text, options)]
-        lines = recaser if is_list else recaser.recase_lines
-        return await self._in_thread(request, self._pool, lambda: list(lines(texts, **options)))
+        lines = recaser if is_list else partial(_lines, recaser)
+        return await self._in_thread(request, self._pool, lambda: lines(texts, **options))
 
     async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
         """Return a recased text; a short line together with those of other requests."""
@@ -234,6 +235,12 @@ class _Crowd(asyncio.Semaphore):
         if self.locked():
             raise RefusedError(429, f"too many {self._what}. Try again later.")
         return await super().acquire()
+
+
+def _lines(recaser: Recaser, lines: list[str], **options: Any) -> list[str]:
+    """Return the lines of one text in their best casing."""
+    recased = iter(recaser("\n".join(lines), **options).split("\n"))
+    return ["\n".join(islice(recased, line.count("\n") + 1)) for line in lines]
 
 
 def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 from functools import cache
 
 PROGRAM = 160 << 20  # an upper bound for Python, NumPy and the kernels
+LIBRARIES = 64 << 20  # an upper bound for the files that these map
 
 
 @cache
@@ -23,14 +24,15 @@ def return_freed_memory() -> None:
         glibc.malloc_trim(0)
 
 
-def resident() -> int:
+def resident(mapped: int = LIBRARIES) -> int:
     """Return the bytes of memory that this process occupies, including those left from earlier work; 0 if the system
-    does not report it."""
+    does not report it. Of mapped files, such as models, which the system can read again, at most `mapped` count."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * mmap.PAGESIZE
+            total, of_files = (int(pages) * mmap.PAGESIZE for pages in file.read().split()[1:3])
     except OSError:
         return 0
+    return total - max(0, of_files - mapped)
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)

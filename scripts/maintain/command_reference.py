@@ -109,7 +109,7 @@ def _row(uses: Used) -> str:
 
 
 def _limits(uses: Used) -> str:
-    """Return which other options an option excludes, and which one it requires."""
+    """Return which other options an option excludes, and which one it requires, unless its help names it."""
     excluded, required = dict[str, None](), dict[str, None]()
     limited: list[str] = []
     for option, command in uses:
@@ -118,7 +118,7 @@ def _limits(uses: Used) -> str:
                 limited = list(option.limited)
                 if other.calls.intersection(option.excludes):
                     excluded[other.flag] = None
-                if option.requires in other.calls:
+                if option.requires in other.calls and other.flag not in str(option.help):
                     required[" ".join([other.flag, *other.limited])] = None
     values = f"{' and '.join(limited)}: not" if limited else "Not"
     without = f" {values} with {', '.join(excluded)}." if excluded else ""

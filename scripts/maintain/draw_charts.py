@@ -90,9 +90,10 @@ def peers(page: str) -> Chart:
 def sizes(page: str) -> Chart:
     """Draw the bundled model and the models of the benchmark."""
     title, ticks = "F1 on WikiText-2 against the size of the model", (20, 50, 100, 200, 500, 1000)
-    chart = Chart(title, "size of the model, MB", 320, (15, 1200), {t: str(t) for t in ticks}, range(84, 97, 2))
+    chart = Chart(title, "size of the model, MB", 320, (15, 1400), {t: str(t) for t in ticks}, range(84, 97, 2))
+    own = bundled(page)
     for label, color, offset, points in (
-        ("bundled model, and the same text unpruned", BLUE, -12, bundled(page)),
+        ("bundled model" + ", and the same text unpruned" * (len(own) > 1), BLUE, -12, own),
         ("all English text: LM and context", ORANGE, 18, benchmark(page, "and context")),
         ("all English text: LM alone", GRAY, 18, benchmark(page, "LM alone")),
     ):
@@ -106,9 +107,11 @@ def sizes(page: str) -> Chart:
 
 
 def bundled(page: str) -> Points:
-    """Return the points of the bundled model and of the unpruned one of the same text."""
-    rows = re.findall(r"^\| (?:`en`|unpruned[^|]*) \| (\d+) \| [\d.]+ / ([\d.]+) /", page, re.MULTILINE)
-    return [(float(size), float(f1)) for size, f1 in rows]
+    """Return the point of the bundled model, and that of the unpruned one of the same text, which is in the row after
+    it; a row without a measured size is left out."""
+    rows = re.findall(r"^\| `en` \|.*\n\| the same text, unpruned.*$", page, re.MULTILINE)
+    points = re.findall(r"^\|[^|]*\| (\d+) \| \S+ / ([\d.]+) /", "\n".join(rows), re.MULTILINE)
+    return [(float(size), float(f1)) for size, f1 in points]
 
 
 def benchmark(page: str, parts: str) -> Points:

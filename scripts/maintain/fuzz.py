@@ -870,13 +870,13 @@ def soak(seconds: float, threads: int) -> None:
         for thread in running:
             thread.start()
         time.sleep(min(seconds / 4, 60))
-        before = resident()
+        before = resident(sys.maxsize)
         for thread in running:
             thread.join()
         if failures:
             raise FuzzingError(failures[0])
         described = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
-        click.echo(f"{seconds:g} s: {described}; resident memory {before >> 20} → {resident() >> 20} MiB")
+        click.echo(f"{seconds:g} s: {described}; resident memory {before >> 20} → {resident(sys.maxsize) >> 20} MiB")
 
 
 @cli.command()

@@ -305,6 +305,12 @@ def test_wrong_values_are_refused(small, words):
         small("foo", words=words)
 
 
+@pytest.mark.parametrize("word", ["PyTorch", "a" * 300, "a\0b"])
+def test_a_missing_list_names_what_else_can_be_given(small, word):
+    with pytest.raises(CorpusError, match=r".*: no such word list.*medicine.*mapping"):
+        small("pytorch", words=[word])
+
+
 def test_the_casings_of_a_phrase_are_limited(small, tmp_path):
     casings = ["".join(map(str.upper, "new york"[:k])) + "new york"[k:] for k in (1, 2, 3, 5, 6, 7, 8)]
     casings += ["nEw york", "neW york", "new yOrk", "new yoRk"]

@@ -184,6 +184,6 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
     assert caplog.text == ""
     monkeypatch.setattr(train, "_FEW", 1)
     monkeypatch.setattr(train, "_PER_LABEL", 1 << 30)
-    monkeypatch.setattr(train, "resident", lambda: 0)  # other tests of this process may have mapped many models
+    monkeypatch.setattr(train, "resident", lambda: 0)  # other tests of this process may have left memory
     assert fit(*arguments, 6 << 30, silent, ContextOptions())[0].shape_counts.tolist()[1] == [1, 1, 0, 0]
     assert "the context model learns from 3 of 7 tokens" in caplog.text

@@ -37,6 +37,7 @@ def test_a_text_is_recased(service, recaser, text):
         {"cells": True},
         {"wrapped": True},
         {"start_token": "the"},
+        {"restore": "punctuation,case", "keep_marks": False},
     ],
     ids=lambda options: next(iter(options)),
 )
@@ -49,6 +50,29 @@ def test_lines_are_those_of_one_text_and_a_list_is_of_texts(service, recaser):
     lines = ["WE USE PyTorch", "In NEW york", "we do"] * 5
     assert service.post("/recase", {"lines": lines}).json == {"lines": list(recaser.recase_lines(lines))}
     assert service.post("/recase?sentence_case=true", lines).json == recaser(lines, sentence_case=True)
+    for lines, option in (
+        (["MARY SMITH", "JOHN LONG", "DAISY FRY"], {"cells": True}),
+        (
+            ["they drove in the old car of his father to", "the sea and stayed there."],
+            {"wrapped": True, "sentence_case": True},
+        ),
+        (["see <!--", "new york", "--> in new york\n", "", "london\nparis"], {"markup": "html"}),
+    ):
+        recased = service.post("/recase", {"lines": lines, **option}).json["lines"]
+        assert list(map(str.lower, recased)) == list(map(str.lower, lines))
+        assert "\n".join(recased) == recaser("\n".join(lines), **option)
+        assert "\n".join(recased) != recaser("\n".join(lines), sentence_case="sentence_case" in option)
+
+
+def test_marks_are_restored_in_streams_and_files(service):
+    asked = "restore=punctuation,case&sentence_case=true"
+    stream = service.ask("POST", f"/recase?{asked}", b'"did we meet in new york"\n', "application/x-ndjson")
+    assert stream.body == b'"Did we meet in New York?"\n'
+    given, _ = FILES["a.srt"]
+    file = service.ask("POST", f"/files?name=a.srt&{asked}", given.replace(b"new york", b"did we meet in new york"))
+    assert b"Did we meet in New York?" in file.body
+    refused = service.post("/recase", {"text": "und wo warst du", "model": "several", "restore": "punctuation"})
+    assert "punctuation" in refused.error
 
 
 def test_words_are_words_and_never_paths(service, tmp_path):

@@ -1,9 +1,13 @@
-"""system/budget.py: freed memory that the process keeps."""
+"""system/budget.py: the memory of this process, and freed memory that it keeps."""
 
+import mmap
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from capfst.system.budget import LIBRARIES, resident
 
 SCRIPT = """
 import resource
@@ -27,3 +31,16 @@ def test_freed_memory_is_reused() -> None:
     first, *more = map(int, result.stdout.split())
     assert first > 500
     assert max(more) < 100
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_mapped_models_are_no_memory_of_a_training(tmp_path: Path) -> None:
+    size = 2 * LIBRARIES
+    (tmp_path / "model").write_bytes(b"")
+    with (tmp_path / "model").open("r+b") as file:
+        file.truncate(size)
+        with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapped:
+            counted, everything = resident(), resident(sys.maxsize)
+            assert not any(mapped[:: mmap.PAGESIZE])
+            assert resident(sys.maxsize) - everything >= size
+            assert resident() - counted <= LIBRARIES
