@@ -118,6 +118,8 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
     if _has_mark(buf, tokens, i):
         is_apart = end + 1 == buf.size or buf[end + 1] <= 32
         is_number = is_in(buf[start], _NUMBERS)
+        if buf[end] == 58 and not is_number:  # the label of a speaker, or of an answer (a:)
+            return _label_end(buf, tokens, i)
         return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
     n_colons = 0
     for k in range(start, end):
@@ -261,7 +263,8 @@ def _mark_first(
         elif at_start and i >= passed:
             prefix, passed = i, prefix_end(buf, tokens, small_first, i)
             is_word = token_types[i] <= COMPOUND and not (small_first.size > 0 and small_first[i])
-            first[i] = is_word and (passed == i or not _is_item(buf, starts[i], ends[i]))
+            is_label = is_word and passed > i and not is_in(buf[starts[i]], _NUMBERS) and buf[ends[i]] == 58
+            first[i] = is_word and (passed == i or is_label or not _is_item(buf, starts[i], ends[i]))
             at_start = passed > i
         elif at_start and i == prefix + 1 and token_types[prefix] == MARKS:  # the first word of a remark
             first[i] = token_types[i] <= COMPOUND and not _is_item(buf, starts[i], ends[i])

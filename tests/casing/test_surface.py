@@ -307,7 +307,8 @@ WRITTEN = """
     <i>Hello ¦ <i>- "Hello ¦ 00:01:02,000 Hello ¦ 12:30 hello ¦ John: Hello there ¦ >> John smith: "Hello there ¦
     John: Don't ¦ Email: x ¦ Email: x...@y.org ¦ One two three: hello there ¦ One:two three ¦ 50% hello ¦
     John: Ok! ¦ John: ok, x ¦ John: dr. x ¦ Re: Fwd: Hello there ¦ Dr. smith: Hello there ¦ John (12:41): Hello there ¦
-    John smith [on phone]: Hello there ¦ X(y): hello there ¦ *Note:* Hello there ¦ :-) Hello ¦ :)) Hello ¦ ;p Hello ¦
+    John smith [on phone]: Hello there ¦ X(y): hello there ¦ A: Hello there ¦ I: Hello there ¦ 5: Hello there ¦
+    *Note:* Hello there ¦ :-) Hello ¦ :)) Hello ¦ ;p Hello ¦
     🙂❤️ Hello ¦ :xy hello ¦ :)hello
 """
 """Lines as they are written; they are read in lower case."""
