@@ -97,15 +97,9 @@ def _is_apart(buf: U8Array, i: i64) -> bool:
 
 @inner
 def _is_mouth(buf: U8Array, start: i64, end: i64) -> bool:
-    """Return whether the letter buf[start:end] is that of :D or ;-D."""
+    """Return whether the d buf[start:end] is that of :D or ;-D."""
     eyes = start - 1 - i64(start > 1 and buf[start - 1] == _HYPHEN)
-    return (
-        buf[start] | 32 == 100
-        and eyes >= 0
-        and is_in(buf[eyes], _EYES)
-        and _is_apart(buf, eyes - 1)
-        and _is_apart(buf, end)
-    )
+    return eyes >= 0 and is_in(buf[eyes], _EYES) and _is_apart(buf, eyes - 1) and _is_apart(buf, end)
 
 
 @inner
@@ -136,7 +130,8 @@ def _find(
         start, end = words.starts[i], words.ends[i]
         is_number, has_period = is_digit(buf[start]), buf[end - 1] == _PERIOD
         is_short = has_period | (end < buf.size and buf[end] == _PERIOD)
-        if not (is_number | (number >= i - 2) | is_short | (end - start == 1)):  # most words, in one branch
+        is_d = (end - start == 1) & (buf[start] | 32 == 100)
+        if not (is_number | (number >= i - 2) | is_short | is_d):  # most words, in one branch
             continue
         if words.token_types[i] > COMPOUND:
             continue
@@ -147,10 +142,10 @@ def _find(
                 number = i
         if unit == end or words.token_types[i] != WORD:
             continue
-        if _is_half_day(buf, words, i, number) or (end - start == 1 and _is_mouth(buf, start, end)):
+        if _is_half_day(buf, words, i, number) or (is_d and _is_mouth(buf, start, end)):
             listed[n].word, listed[n].start, listed[n].end = i, size, size + end - start
             text[size], text[size + end - start - 1] = buf[start] | 32, _PERIOD
-            if end - start == 1:
+            if is_d:
                 text[size] = _MOUTH
             size += end - start
             listed[n].shape = shape_of(text, i64(listed[n].start), size, lowering.info)
