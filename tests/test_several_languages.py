@@ -203,3 +203,15 @@ def test_inclusive_forms_are_one_word(text: str, words: list[str]) -> None:
     assert set(words) <= set(given)
     assert given == [text[word.start : word.end] for word in explained.words]
     assert explained.text == multi.confidence(text).text == multi(text)
+
+
+def test_a_few_words_in_a_line_of_another_language_get_no_turkish_capitals() -> None:
+    multi = capfst.load("multi", sentence_case=True)
+    assert multi("KKKK, QUE ENGRAÇADO! ADOREI.").endswith("Adorei.")
+    assert multi("merhaba. nasılsın? iyi.") == "Merhaba. Nasılsın? İyi."
+
+
+def test_spaced_abbreviations_of_spanish() -> None:
+    spanish = capfst.load("es", sentence_case=True)
+    text = "Llegaron a las 10 a. m. EE. UU. no firmó. Los EE. UU. firmaron el acuerdo a las 5 p. m. en Madrid."
+    assert spanish(text.lower()) == text.replace("UU. no", "UU. No")

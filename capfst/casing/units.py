@@ -31,6 +31,8 @@ _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
+_EYES = ascii_set(":;=")
+_MOUTH = ord("D")
 
 
 class Table(NamedTuple):
@@ -87,6 +89,34 @@ def _row(buf: U8Array, start: i64, end: i64, language: u64, table: Table, loweri
     return -1
 
 
+@inner
+def _is_apart(buf: U8Array, i: i64) -> bool:
+    """Return whether offset i is outside the text, or white space."""
+    return i < 0 or i == buf.size or buf[i] <= 32
+
+
+@inner
+def _is_mouth(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether the d buf[start:end] is that of :D or ;-D."""
+    eyes = start - 1 - i64(start > 1 and buf[start - 1] == _HYPHEN)
+    return eyes >= 0 and is_in(buf[eyes], _EYES) and _is_apart(buf, eyes - 1) and _is_apart(buf, end)
+
+
+@inner
+def _is_half_day(buf: U8Array, words: Words, i: i64, number: i64) -> bool:
+    """Return whether word i is the first or second part of *a. m.* or *p. m.*, after the word `number`."""
+    first = number + 1
+    if number < 0 or first + 1 >= words.starts.size or i > first + 1:
+        return False
+    start, after = words.starts[first], words.starts[first + 1]
+    return (
+        words.ends[first] - start == words.ends[first + 1] - after == 2
+        and (buf[start] | 32 == 97 or buf[start] | 32 == 112)
+        and buf[after] | 32 == 109
+        and buf[start + 1] == buf[after + 1] == _PERIOD
+    )
+
+
 @kernel
 def _find(
     buf: U8Array, words: Words, languages: U8Array, every: u64, units: Table, abbreviations: Table, policy: i64,
@@ -100,7 +130,8 @@ def _find(
         start, end = words.starts[i], words.ends[i]
         is_number, has_period = is_digit(buf[start]), buf[end - 1] == _PERIOD
         is_short = has_period | (end < buf.size and buf[end] == _PERIOD)
-        if not (is_number | (number >= i - 2) | is_short):  # most words, in one branch
+        is_d = (end - start == 1) & (buf[start] | 32 == 100)
+        if not (is_number | (number >= i - 2) | is_short | is_d):  # most words, in one branch
             continue
         if words.token_types[i] > COMPOUND:
             continue
@@ -110,6 +141,15 @@ def _find(
             if unit == end:
                 number = i
         if unit == end or words.token_types[i] != WORD:
+            continue
+        if _is_half_day(buf, words, i, number) or (is_d and _is_mouth(buf, start, end)):
+            listed[n].word, listed[n].start, listed[n].end = i, size, size + end - start
+            text[size], text[size + end - start - 1] = buf[start] | 32, _PERIOD
+            if is_d:
+                text[size] = _MOUTH
+            size += end - start
+            listed[n].shape = shape_of(text, i64(listed[n].start), size, lowering.info)
+            n += 1
             continue
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
         if is_number or number == i - 1 or (number == i - 2 and _is_hyphen(buf, words, i - 1)):

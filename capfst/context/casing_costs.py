@@ -48,6 +48,7 @@ MARGIN = 6.0
 has few choices. With an infinite margin, 9 of 226,000 words of English development text are written differently."""
 
 _AHEAD = 8  # words
+_FEW_TOKENS = 5  # which may be of the language of the other sentences of the line
 _FEW = 4  # surface forms; few words have more
 _UPPER, _MIXED = Shape.UPPER.value, Shape.MIXED.value
 _MIXED_ONLY = 1 << Shape.MIXED
@@ -355,6 +356,10 @@ def casing_costs(
             _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
         if symbols.language.dotted:
             are_dotted = np.isin(of_sentences, symbols.language.dotted)
+            if language == ANY and are_dotted.any():  # not few words in a line of another language
+                lines = np.searchsorted(np.flatnonzero(words.token_types == NEWLINE), text.ends)
+                in_line, of_line = np.bincount(lines, sizes), np.bincount(lines, sizes * are_dotted)
+                are_dotted &= (sizes > _FEW_TOKENS) | (2 * of_line > in_line)[lines]
             found = [match.start() for match in _find_dots(buf.data)] if are_dotted.any() else []
             are_dotted[np.searchsorted(text.ends, np.searchsorted(words.starts, found, "right") - 1, "right")] = False
             costs = costs._replace(dotted=np.repeat(are_dotted, sizes))

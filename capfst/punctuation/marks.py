@@ -35,6 +35,7 @@ SOFT, USUAL = 0.3, 0.15
 """In seconds; the usual pause is evidence of nothing."""
 COMMA_WEIGHT, END_WEIGHT = 1.5, 2.5
 _FORMAT = 4
+_PERIOD = ord(".")
 _MOST = 1e6  # the largest absolute value: no sum overflows
 
 
@@ -143,12 +144,14 @@ class Punctuator:
         """Return the marks that a text is to have after the byte offset `begin`: their offsets, and their bytes."""
         text = read(buf, self._transducer.pretokenized)
         gaps = self.gaps(text.buf)
+        has_period = text.buf[gaps.ends - 1] == _PERIOD  # as an abbreviation: no second one
         gaps = gaps._replace(ends=text.offsets(gaps.ends))
         scores = self.scores(gaps)
         if pauses.ends.size:
             scores += biases(lengths_of(gaps.ends, pauses))
         marks = decided(scores, self._bias)
-        chosen = np.flatnonzero(gaps.is_open & (marks != net.NONE) & (gaps.ends > begin))
+        is_open = gaps.is_open & ~(has_period & (marks == net.PERIOD))
+        chosen = np.flatnonzero(is_open & (marks != net.NONE) & (gaps.ends > begin))
         return gaps.ends[chosen], np.frombuffer(net.MARKS, np.uint8)[marks[chosen]]
 
     def insert(self, buf: U8Array, begin: int = 0, keeps_marks: bool = True, pauses: Pauses = NO_PAUSES) -> U8Array:

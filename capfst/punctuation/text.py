@@ -1,7 +1,8 @@
 """The words of a text and the gaps between them, as the network reads them: of lines, or of a labeled corpus.
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
-can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL.
+can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, nor
+after a remark ([laughs]) or the number of an item (2)) with which a sentence begins.
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -83,6 +84,7 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
     gaps.vectors[:AHEAD] = 0
     gaps.lines[0] = 0
     has_word = False  # on this line
+    remark = -1  # the first word in the square brackets with which a sentence begins
     for i in range(words.starts.size):
         start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
         if token_type == NEWLINE:
@@ -91,9 +93,12 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 used += AHEAD
                 lines += 1
                 gaps.lines[lines] = n
-            has_word = False
+            has_word, remark = False, -1
         elif token_type == MARKS:
             code = decode(buf, start, end)[0]
+            if code == 91 and (not has_word or not gaps.is_open[n - 1]):
+                remark = n
+            is_item = code == 41 and has_word and n - 1 == gaps.lines[lines] and 48 <= buf[words.starts[i - 1]] <= 57
             if has_word:
                 if is_in(code, _MARKS) or code == 0x2026 or code == 45 or 0x2010 <= code <= 0x2015:
                     gaps.is_open[n - 1] = False
@@ -101,6 +106,10 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                     start == last_end == gaps.ends[n - 1] and not is_in(code, _QUOTES) and not 0x2018 <= code <= 0x201F
                 ):
                     gaps.ends[n - 1] = end
+                    if is_item or (remark >= 0 and code == 93):
+                        gaps.is_open[n - 1] = False
+            if code == 93:
+                remark = -1
         else:
             if has_word and gaps.is_open[n - 1] and not _has_space(buf, gaps.ends[n - 1], start, info):
                 gaps.is_open[n - 1] = False

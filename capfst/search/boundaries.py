@@ -39,8 +39,9 @@ _ROMAN = ascii_set("ivx")
 @inner
 def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
-    letters, or one letter that is no word."""
+    letters, or one letter that is no word, maybe with a period."""
     first = buf[start] | 32
+    end -= buf[end - 1] == _PERIOD and end - start == 2
     if end - start == 1 and is_in(first, _LETTERS):
         return True
     is_roman = end - start > 1

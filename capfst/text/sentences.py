@@ -27,10 +27,16 @@ _ENDING = ascii_set(".?!")
 _NUMBERS = ascii_set("0123456789")
 _ROMAN = ascii_set("ivx")
 _AFTER_NUMBER = ascii_set("):.")
+_AFTER_ONLY = ascii_set(".?!:")
+_EMPHASIS = ascii_set("*_")
+_EYES = ascii_set(":;=")
+_NOSES = ascii_set("-'^")
+_MOUTHS = ascii_set("()/3DPX[]\\dpox|")
 
 NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
 """What a word is: no mark; a mark; one that may end a sentence; a double quote."""
 
+_LONGEST_TITLE = 5  # bytes of a word with a period before a name
 _LONGEST_REMARK = 16  # words and marks in brackets
 _NONE = np.empty(0, np.bool_)
 _LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
@@ -95,18 +101,16 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
     the search for it.
 
     Prefixes are a mark that `opens`; a remark in brackets ([laughs], {\\an8}), of which a first word of more than one
-    letter may be the first of a sentence too; the number or letter of an item with the mark after it (1. a) iv)); a
-    time (00:01:02,000); a label of one word or two (john:), likewise; and a word that stays small ('s).
+    letter may be the first of a sentence too; an emoticon; the number or letter of an item with the mark after it (1.
+    a) iv)); a time (00:01:02,000); a label of one word or two (john:), likewise; and a word that stays small ('s).
     """
     starts, ends, token_types = tokens
     start, end = starts[i], ends[i]
     if small_first.size > 0 and small_first[i]:
         return i + 1
     if token_types[i] == MARKS:
-        if not opens(decode(buf, start, end)[0]):
-            return i
-        after = _remark_end(buf, tokens, i) if end - start == 1 else i
-        return max(i + 1, after)
+        after = max(_remark_end(buf, tokens, i), _face_end(buf, tokens, i)) if end - start == 1 else i
+        return max(after, i + opens(decode(buf, start, end)[0]))
     if token_types[i] == PROTECTED:  # the letter of an item, with its bracket
         return i + (buf[end - 1] == 41 and end - start < 6 and _is_item(buf, start, end - 1))
     if token_types[i] != WORD or not _is_item(buf, start, end):
@@ -114,6 +118,8 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
     if _has_mark(buf, tokens, i):
         is_apart = end + 1 == buf.size or buf[end + 1] <= 32
         is_number = is_in(buf[start], _NUMBERS)
+        if buf[end] == 58 and not is_number:  # the label of a speaker, or of an answer (a:)
+            return _label_end(buf, tokens, i)
         return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
     n_colons = 0
     for k in range(start, end):
@@ -123,13 +129,34 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
 
 @inner
 def aside_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
-    """Return the token after the remark in brackets, or after the number or letter with a bracket (2) b)), that begins
-    with token i; i if there is none. Whether a sentence begins depends on the words after it."""
+    """Return the token after the remark in brackets, the emoticons and pictures, the mark of emphasis (*see*), or the
+    number or letter with a bracket (2) b)), that begins with token i; i if there is none. Whether a sentence begins
+    depends on the words after it."""
     starts, ends, token_types = tokens
     if token_types[i] == MARKS:
-        return _remark_end(buf, tokens, i) if ends[i] - starts[i] == 1 else i
+        after = _remark_end(buf, tokens, i) if ends[i] - starts[i] == 1 else i
+        while after < starts.size and token_types[after] == MARKS and _face_end(buf, tokens, after) > after:
+            after = _face_end(buf, tokens, after)
+        is_attached = i + 1 < starts.size and starts[i + 1] == ends[i]
+        return i + 1 if after == i and is_attached and is_in(buf[starts[i]], _EMPHASIS) else after
     is_item = token_types[i] == WORD and _is_item(buf, starts[i], ends[i]) and _has_mark(buf, tokens, i)
     return i + 2 * (is_item and buf[ends[i]] == 41)
+
+
+@inner
+def _face_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
+    """Return the token after the emoticon (:-) ;P), or the picture, that begins with the mark i, or i if there is
+    none."""
+    starts, ends = tokens.starts, tokens.ends
+    code = decode(buf, starts[i], ends[i])[0]
+    if code >= 128 or not is_in(code, _EYES):
+        return i + (0x2600 <= code <= 0x27BF or 0x1F000 <= code <= 0x1FAFF)
+    j = i + 1
+    if j < starts.size and starts[j] == ends[i] and is_in(buf[starts[j]], _NOSES):
+        j += 1
+    is_face = j < starts.size and starts[j] == ends[j - 1] and is_in(buf[starts[j]], _MOUTHS)
+    is_face = is_face and (ends[j] - starts[j] == 1 or tokens.token_types[j] == MARKS)
+    return j + 1 if is_face and (ends[j] == buf.size or buf[ends[j]] <= 32) else i
 
 
 @inner
@@ -153,16 +180,28 @@ def _is_item(buf: U8Array, start: i64, end: i64) -> bool:
 
 @inner
 def _label_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
-    """Return the token after the label that begins with token i, or i if there is none: one word or two, a colon and
-    white space. What comes after it has several words: it is no address or name."""
+    """Return the token after the label that begins with token i, or i if there is none: one word or two, the first
+    maybe with a period (dr.), maybe a remark, a colon, maybe a mark of emphasis, and white space. What comes
+    after it is no address or name: it has several words, or ends with a mark."""
     starts, ends, token_types = tokens
     j = i
     while j < min(i + 2, starts.size) and token_types[j] <= COMPOUND:
         j += 1
-    if j == i or j + 2 >= starts.size or token_types[j] != MARKS or buf[starts[j]] != 58 or ends[j] - starts[j] > 1:
+    if j == i + 1 and j + 1 < starts.size and starts[j] == ends[i] and ends[i] - starts[i] <= _LONGEST_TITLE:
+        j += 2 * (buf[starts[j]] == 46 and ends[j] - starts[j] == 1 and token_types[j + 1] == WORD)
+    if j > i and j < starts.size and token_types[j] == MARKS and starts[j] > ends[j - 1]:
+        j = _remark_end(buf, tokens, j)
+    if j == i or j + 1 >= starts.size or token_types[j] != MARKS or buf[starts[j]] != 58 or ends[j] - starts[j] > 1:
         return i
-    has_words = token_types[j + 2] <= COMPOUND or (token_types[j + 2] != NEWLINE and starts[j + 2] > ends[j + 1])
-    return j + 1 if has_words and starts[j + 1] > ends[j] else i
+    j += starts[j + 1] == ends[j] and token_types[j + 1] == MARKS and is_in(buf[starts[j + 1]], _EMPHASIS)
+    word, after = j + 1, j + 2
+    if after >= starts.size or starts[word] == ends[j] or token_types[after] == NEWLINE:
+        return i
+    if token_types[after] <= COMPOUND or starts[after] > ends[word]:
+        return word
+    is_last = after + 1 == starts.size or token_types[after + 1] == NEWLINE  # not dott. rossi
+    is_end = is_in(buf[starts[after]], _AFTER_ONLY) and (is_last or buf[starts[after]] != 46)
+    return word if is_end and token_types[word] <= COMPOUND else i
 
 
 @outlined
@@ -214,7 +253,8 @@ def _mark_first(
     starts, ends, token_types = tokens
     at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
     for i in range(starts.size):
-        at_start |= begins[i]
+        if begins[i]:
+            at_start, passed = True, min(passed, i)
         first[i] = pretokenized and at_start  # such words may begin with marks
         if token_types[i] == NEWLINE:
             at_start = True
@@ -223,7 +263,8 @@ def _mark_first(
         elif at_start and i >= passed:
             prefix, passed = i, prefix_end(buf, tokens, small_first, i)
             is_word = token_types[i] <= COMPOUND and not (small_first.size > 0 and small_first[i])
-            first[i] = is_word and (passed == i or not _is_item(buf, starts[i], ends[i]))
+            is_label = is_word and passed > i and not is_in(buf[starts[i]], _NUMBERS) and buf[ends[i]] == 58
+            first[i] = is_word and (passed == i or is_label or not _is_item(buf, starts[i], ends[i]))
             at_start = passed > i
         elif at_start and i == prefix + 1 and token_types[prefix] == MARKS:  # the first word of a remark
             first[i] = token_types[i] <= COMPOUND and not _is_item(buf, starts[i], ends[i])

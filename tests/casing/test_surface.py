@@ -305,7 +305,11 @@ WRITTEN = """
     12.hello ¦ 12: Hello ¦ a) Hello ¦ (iv) Hello ¦ iv) Hello ¦ Xyz) hello ¦ A hello ¦ I hello ¦ # Hello ¦ ### Hello ¦
     - [ ] Hello ¦ - [x] Hello ¦ * Hello ¦ > Hello ¦ >> Hello ¦ ♪ Hello ♪ ¦ 😀 Hello ¦ | Hello | hello ¦ == Hello == ¦
     <i>Hello ¦ <i>- "Hello ¦ 00:01:02,000 Hello ¦ 12:30 hello ¦ John: Hello there ¦ >> John smith: "Hello there ¦
-    John: Don't ¦ Email: x ¦ Email: x...@y.org ¦ One two three: hello there ¦ One:two three ¦ 50% hello
+    John: Don't ¦ Email: x ¦ Email: x...@y.org ¦ One two three: hello there ¦ One:two three ¦ 50% hello ¦
+    John: Ok! ¦ John: ok, x ¦ John: dr. x ¦ Re: Fwd: Hello there ¦ Dr. smith: Hello there ¦ John (12:41): Hello there ¦
+    John smith [on phone]: Hello there ¦ X(y): hello there ¦ A: Hello there ¦ I: Hello there ¦ 5: Hello there ¦
+    *Note:* Hello there ¦ :-) Hello ¦ :)) Hello ¦ ;p Hello ¦
+    🙂❤️ Hello ¦ :xy hello ¦ :)hello
 """
 """Lines as they are written; they are read in lower case."""
 SENTENCES = {lower(line): line for line in map(str.strip, WRITTEN.split("¦"))} | {

@@ -33,6 +33,8 @@ EXAMPLES = {
     "5. mcg": "5. MCG",
     "20 ma": "20 mA",
     "5 Gb": "5 GB",
+    "a :d\n;-D :d) a:d = d": "a :D\n;-D :d) a:d = d",
+    "A 10:30 A. M. A 5 P. M.": "a 10:30 a. m. a 5 p. m.",
 }
 
 

@@ -64,6 +64,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
         "Who is it? It is Mary! And it rained. Stop it!",
         "It rained. [Laughs] We left. [Late] We met in London.",
         "1) We had 2 oz. of it. 2) It was late.",
+        "It rained. :-) We left. 🙂❤️ We met in London. ;D It was late.",
+        "It rained. *We* left. _We_ met in **London**. **It** was late.",
     ],
 )
 def test_sentences_begin_as_in_the_training_text(model: CapFst, engine: str, text: str) -> None:
@@ -87,19 +89,39 @@ def _add_mark(words: capfst.context.features.TokenArray, marks: U32Array) -> Non
     marks[0] = add_mark(marks[0], words[0])
 
 
+def face_end(written: list[str], words: Words, i: int) -> int:
+    """Return the token after the emoticon or picture that begins with token i, or i."""
+    if i == len(written) or words.token_types[i] != MARKS or written[i][0] in "🙂❤":
+        return i + (i < len(written) and words.token_types[i] == MARKS)
+    j = i + 1
+    while j < len(written) and words.starts[j] == words.ends[j - 1]:
+        j += 1
+    face = "".join(written[i:j])
+    n_nose = j - i == 3 and written[i + 1][0] in "-'^"
+    is_face = face[0] in ":;=" and j - i == 2 + n_nose and written[j - 1][0] in r"()/3DPX[]\dpox|"
+    is_face = is_face and (len(written[j - 1]) == 1 or words.token_types[j - 1] == MARKS)
+    return j if is_face and written[j - 1] != "\n" else i
+
+
 def aside_end(written: list[str], words: Words, i: int) -> int:
-    """Return the token after the remark, or after the number with its bracket, that begins with token i, or i."""
+    """Return the token after the remark, emoticons, mark of emphasis, or number with its bracket, that begins with
+    token i, or i."""
     starts, ends, types = words.starts, words.ends, words.token_types
     if types[i] != MARKS:
         is_item = types[i] == WORD and re.fullmatch(r"\d.*|[a-z]|[ivx]{1,4}", written[i])
         return i + 2 if is_item and written[i + 1 : i + 2] == [")"] and starts[i + 1] == ends[i] else i
+    after = i
     for j in range(i + 1, min(len(written), i + 16) if written[i] in "([" else i):
         if types[j] <= MARKS and written[j][-1] in ".?!":
             break
         if written[j] == {"(": ")", "[": "]"}[written[i]]:
             is_attached = j + 1 < len(written) and starts[j + 1] == ends[j] and types[j + 1] <= COMPOUND
-            return i if is_attached and starts[j] - ends[i] < 3 else j + 1
-    return i
+            after = i if is_attached and starts[j] - ends[i] < 3 else j + 1
+            break
+    while (end := face_end(written, words, after)) > after:
+        after = end
+    is_attached = i + 1 < len(written) and starts[i + 1] == ends[i]
+    return i + 1 if after == i and is_attached and written[i][0] in "*_" else after
 
 
 def reference(recaser: Recaser, text: str) -> list[float]:
@@ -155,8 +177,8 @@ def reference(recaser: Recaser, text: str) -> list[float]:
     return odds[:-1]
 
 
-WORDS = ["we", "anna", "oov", "asked", "oz", "a.m.", "it", "3", "x@y.org", "'s"]
-SIGNS = [".", "...", "?", "!", '"', "“", "”", "'", "‘", ",", "(", ")", "[", "]", "--", ":", "``", "''", "\n"]
+WORDS = ["D", "we", "anna", "oov", "asked", "oz", "a.m.", "it", "3", "x@y.org", "'s"]
+SIGNS = [".", "...", "?", "!", '"', "“", "”", "'", "‘", ",", "(", ")", "[", "]", "--", ":", "``", "''", "*", "🙂", "\n"]
 
 
 def odds_of(recaser: Recaser, text: str) -> tuple[Words, npt.NDArray[np.float32]]:

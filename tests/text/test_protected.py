@@ -125,6 +125,7 @@ IDENTIFIERS = """
 WORDS = """
     2024-01-31 2024-01-31t 2024-01-31tx 2024-1-31t12:00 McDonald iPhone getElementById Foo'Bar
     foo it's u.s. U.S.A e.g p.m. ph.d x.yz u.s.-led yahoo.com Yahoo.COM x-ab.org a_b.net node.js-based
+    sig.ra Dott.ssa gent.mo
     3.5kg 1.5 3.14a 10:30 f-16 mp3 h1n1 covid-19 1000bce
     deadbeef 1234567 v2 v2-rc1 v.1 1.2-3 0x 0xg 12abcde 123e4567-e89b-12d3-a456-42661417400
     123e4567-e89b-12d3-a456-426614174000- é.éé _a a_ a.b_
