@@ -39,6 +39,9 @@ _LINES = 200  # of a document
 _KINDS = np.cumsum([0.3, 0.4, 0.1, 0.12, 0.02])
 """Shares of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
 _MOST_MISSING = 0.7
+_SLIPS = np.array([(0, 0), (0, 0), (0.005, 0), (0.1, 0.1), (0, 0)])
+"""Rates at which words are written with one capital (*Ibm*, *Youtube*), and with none, in all text, by true shape. For
+some acronyms one capital is a style (*Nasa*), which a rate above 0.007 would not respect."""
 _EXCESS = np.array([0.01, 0.02, 0.05, 0.1])
 _SMALL_STEP = 1e-4  # nats: the last step that changes the weights
 _WEIGHTS = 1.0, 1.3
@@ -127,6 +130,9 @@ def _noisy(text: TokenizedText, true_shapes: U8Array, seed: int, of_text: bool) 
     is_lower = shape == Shape.LOWER
     loses = np.isin(shape, (Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED)) & np.isin(kind, (1, 3)) & (chance < missing)
     gains = is_lower & ((np.isin(kind, (2, 3)) & (chance < excess)) | ((kind == 4) & is_rare) | (kind == 5))
+    capitalized, lower = _SLIPS[shape].T
+    gains |= chance >= 1 - capitalized
+    loses |= (chance < 1 - capitalized) & (chance >= 1 - capitalized - lower)
     shapes = true_shapes.copy()
     shapes[loses] = shapes[loses] & MAY_BEGIN | HAS_SMALL | Shape.LOWER
     shapes[gains] = shapes[gains] & MAY_BEGIN | HAS_SMALL | Shape.CAPITALIZED
@@ -150,7 +156,10 @@ def _prior() -> F32Matrix:
     p[:, :, Shape.LOWER] = 1e-5
     p[:, :, Shape.LOWER, Shape.LOWER], p[:, :, Shape.LOWER, Shape.CAPITALIZED] = 1 - excess, excess
     for shape in range(1, N_SHAPES):
-        p[:, :, shape, Shape.LOWER], p[:, :, shape, shape] = missing, 1 - missing
+        capitalized, lower = _SLIPS[shape]
+        p[:, :, shape, Shape.CAPITALIZED] = max(capitalized, 2e-4)
+        p[:, :, shape, shape] = (1 - missing) * (1 - capitalized - lower)
+        p[:, :, shape, Shape.LOWER] = 1 - capitalized - p[:, :, shape, shape]
     by_written = np.log(p).swapaxes(2, 3)[:, :, None]  # the same for all kinds of words and neighbors
     repeated = np.broadcast_to(by_written, (2, N_MISSING, N_EXCESS, 2 * N_NEIGHBORS, N_SHAPES, N_SHAPES))
     return np.ascontiguousarray(repeated.reshape(N_ROWS, N_SHAPES), np.float32)

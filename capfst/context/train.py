@@ -46,6 +46,9 @@ CLASSED = 20_000_000
 
 LISTED, LISTED_MIXED = 10, 1000
 """Occurrences that `raise_listed` gives to words in word lists."""
+AGREED, SLIPS = 0.25, 100
+"""The share of a word's occurrences in mixed case from which a list that has it so is right about all of them; and how
+often it then counts for each of the others."""
 
 _JUDGED, _PRIOR = 20, 5.0
 """Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""
@@ -301,7 +304,9 @@ def raise_listed(lexicon: lx.Lexicon, word_lists: list[U32Array], absent: BoolAr
 
     Such a word counts as LISTED occurrences; in mixed case as LISTED_MIXED, because small corpora teach nothing of
     words in mixed case. No common word is in mixed case by chance, so such a form also gives a word of the corpus
-    LISTED occurrences. All other words in lists keep their counts: the text decides on *us* and *may*.
+    LISTED occurrences; and if more than AGREED of all are in this shape, in each language that has the word
+    (*DuPont*, French *Dupont*), the others are slips (*Lebron*), of which it outnumbers each by SLIPS. All other words
+    in lists keep their counts: the text decides on *us* and *may*.
 
     absent: bool[words], whether only word lists have the word.
     """
@@ -310,12 +315,21 @@ def raise_listed(lexicon: lx.Lexicon, word_lists: list[U32Array], absent: BoolAr
         words, shapes = lexicon.word_of[forms], lexicon.shapes[forms]
         pairs = np.unique(words * N_SHAPES + shapes)
         words, shapes = pairs // N_SHAPES, pairs % N_SHAPES
-        raised = absent[words] | (shapes == Shape.MIXED)
-        n_shapes = np.bincount(words)[words]
-        wanted = np.where(absent[words] & (shapes == Shape.MIXED), LISTED_MIXED, LISTED)
-        for counts in (lexicon.shape_counts, *lexicon.language_counts[language : language + 1]):
-            more = np.maximum(0, wanted - counts[words].sum(1)) // n_shapes
-            counts[words, shapes] += np.where(raised, more, 0).astype(counts.dtype)
+        is_mixed, n_shapes = shapes == Shape.MIXED, np.bincount(words)[words]
+        wanted = np.where(absent[words] & is_mixed, LISTED_MIXED, LISTED)
+        in_all = [lexicon.shape_counts, *lexicon.language_counts]
+        totals = [counts[words].sum(1) for counts in in_all]
+        agreed = [
+            is_mixed & ~absent[words] & ((counts[words, shapes] > AGREED * total) | (total == 0))
+            for counts, total in zip(in_all, totals, strict=True)
+        ]
+        agreed[0] = np.all(agreed, 0)
+        for number in (0, 1 + language)[: len(in_all)]:
+            counts, total = in_all[number], totals[number]
+            of_shape = counts[words, shapes]
+            more = np.maximum(0, wanted - total) // n_shapes
+            slips = np.where(agreed[number], SLIPS * (total - of_shape) - of_shape, 0)
+            counts[words, shapes] += np.where(absent[words] | is_mixed, np.maximum(more, slips), 0).astype(counts.dtype)
 
 
 def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I32Array) -> cm.Context:

@@ -13,7 +13,7 @@ from support import contextual
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import noise
-from capfst.context.channel import N_ROWS
+from capfst.context.channel import N_EXCESS, N_MISSING, N_ROWS
 from capfst.evaluate.score import score
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
@@ -144,6 +144,15 @@ def test_evidence_is_stable(contextual_model: Path) -> None:
     assert (lead >= 0).all()
     for shape in Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED, Shape.LOWER:
         assert (lead <= lead[:, :, shape, None] + lead[:, None, shape] + 1e-4).all()
+
+
+def test_words_in_mixed_case_are_often_written_otherwise(contextual_model: Path) -> None:
+    learned = noise.Noise.of(CapFst.open(contextual_model))
+    assert learned is not None
+    by_style = learned.evidence.reshape(2, N_MISSING, N_EXCESS, -1, N_SHAPES, N_SHAPES)
+    careful = by_style[:, 0, 0]  # …, written, true
+    capitalized = careful[..., Shape.CAPITALIZED, :]
+    assert (capitalized[..., Shape.MIXED] > capitalized[..., Shape.UPPER] + 1).all()
 
 
 def test_a_damaged_noise_model_is_an_error(contextual_model: Path) -> None:

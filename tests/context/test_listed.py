@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 import capfst
+from capfst.casing.shapes import Shape
 from capfst.context.context_model import Context
 from capfst.context.lexicon import LISTED, N_TRUSTED, evidence_parts
 from capfst.exceptions import CorpusError, OptionError
 from capfst.fst.read import CapFst
+from capfst.fst.symbols import check
 
 LETTERS = "bcdfgklmnprstvz"
 STEMS = [f"{a}u{b}e{c}" for a in LETTERS for b in LETTERS for c in LETTERS]
@@ -104,3 +106,19 @@ def test_the_same_lists_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_model_that_is_adapted_takes_no_frequencies(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"^`words` has a list with frequencies.*`base`"):
         train(tmp_path, listed([], "Ulm"), base="en")
+
+
+@pytest.mark.parametrize(("in_ten", "shape"), [(4, Shape.MIXED), (1, Shape.CAPITALIZED)])
+def test_a_spelling_that_the_text_shares_outweighs_slips(tmp_path: Path, in_ten: int, shape: Shape) -> None:
+    text = "".join(f"We met {'TuBec' if k % 10 < in_ten else 'Tubec'} here.\n" for k in range(200))
+    (tmp_path / "text.txt").write_text(text)
+    (tmp_path / "list.txt").write_text("TuBec\n")
+    for words, expected in ([], Shape.CAPITALIZED), ([tmp_path / "list.txt"], shape):
+        capfst.train(tmp_path / "text.txt", tmp_path / "cap.fst", words=words)
+        model = CapFst.open(tmp_path / "cap.fst")
+        context = Context.of(model)
+        assert context is not None
+        evidence = context.words["shape_evidence"][min(model.symbols.forms("tubec", check(model.symbols)))]
+        most_frequent, impurity, _ = evidence_parts(int(evidence))
+        assert most_frequent == expected
+        assert (impurity <= 1) == (expected == Shape.MIXED)
