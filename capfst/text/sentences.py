@@ -253,8 +253,7 @@ def _mark_first(
     starts, ends, token_types = tokens
     at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
     for i in range(starts.size):
-        if begins[i]:
-            at_start, passed = True, min(passed, i)
+        at_start |= begins[i]
         first[i] = pretokenized and at_start  # such words may begin with marks
         if token_types[i] == NEWLINE:
             at_start = True
