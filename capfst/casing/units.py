@@ -23,6 +23,7 @@ from capfst.system.sparse import sparse
 from capfst.text.abbreviations import ENGLISH
 from capfst.text.facts import rows
 from capfst.text.language import NAME, Language
+from capfst.text.sentences import EYES
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
@@ -31,7 +32,6 @@ _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
-_EYES = ascii_set(":;=")
 _MOUTH = ord("D")
 
 
@@ -99,7 +99,7 @@ def _is_apart(buf: U8Array, i: i64) -> bool:
 def _is_mouth(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether the d buf[start:end] is that of :D or ;-D."""
     eyes = start - 1 - i64(start > 1 and buf[start - 1] == _HYPHEN)
-    return eyes >= 0 and is_in(buf[eyes], _EYES) and _is_apart(buf, eyes - 1) and _is_apart(buf, end)
+    return eyes >= 0 and is_in(buf[eyes], EYES) and _is_apart(buf, eyes - 1) and _is_apart(buf, end)
 
 
 @inner

@@ -25,7 +25,8 @@ from capfst.text.sentences import QUOTE, aside_end, mark_of
 from capfst.text.tokenizer import MARKS, NEWLINE, Tokens
 
 _ALONE = np.float32(1e6)
-"""The weight of the odds of a gap with a remark or the number of an item, which the LM has hardly seen first."""
+"""The weight of the odds of a gap with a remark, an emoticon or the number of an item, with which the LM has
+hardly seen sentences begin."""
 
 
 @inner
@@ -89,7 +90,7 @@ def _score(source: Source, context: Context, tokens: ft.TokenArray, gaps: _Gaps,
     """Fill odds, float32[n], with the log-odds that a sentence begins with each word; −inf where none may."""
     words, window, token = source.words, tokens[: ft.GAP_WORDS], tokens[ft.GAP_WORDS]
     n_gaps, count, line, begun = 0, 0, 0, 0
-    aside, passed = 0, 0  # what a gap has besides words and marks: aside … passed − 1
+    aside, passed = 0, 0  # the last `aside_end` of a gap: its tokens are aside … passed − 1
     gap, before, quoted = (-1), (-1), ft.QUOTATION
     for i in range(words.starts.size):
         odds[i] = -np.inf

@@ -59,6 +59,7 @@ class _Scoring(NamedTuple):
     decisions: U8Array  # on each token
     queue: Queue  # words that the network corrects
     kept: Kept
+    evident: F32Array  # [N_SHAPES]: scores of a word with the evidence of its written case
 
 
 @inner
@@ -185,6 +186,13 @@ def _stage1(scoring: _Scoring, n_unsettled: i64, domain: i64) -> tuple[i64, i64]
     return n_uncertain, n_capitals
 
 
+@inner
+def _put_evident(written: Written, i: i64, log_p: F32Array, z: F32Array) -> None:
+    """Fill z[N_SHAPES] with ln p of the shapes of word i and the evidence of its written case, less the largest."""
+    lower, capitalized, upper, mixed = evidence_of(written, i)
+    _put(z, log_p[0] + lower, log_p[1] + capitalized, log_p[2] + upper, log_p[3] + mixed)
+
+
 @outlined
 def _without_evident(scoring: _Scoring, n_uncertain: i64) -> i64:
     """Keep only those of the first `n_uncertain` words of `unsettled` that stay uncertain with the evidence of their
@@ -193,14 +201,10 @@ def _without_evident(scoring: _Scoring, n_uncertain: i64) -> i64:
     for j in range(n_uncertain):
         i = scoring.unsettled[j]
         scoring.unsettled[n] = i
-        is_certain = False
+        is_certain, z = False, scoring.evident
         if scoring.written.rows[i] >= 0:
-            z, evidence = scoring.log_p[i], evidence_of(scoring.written, i)
-            lower, capitalized = z[0] + evidence[0], z[1] + evidence[1]
-            upper, mixed = z[2] + evidence[2], z[3] + evidence[3]
-            most, more = max(lower, capitalized), max(upper, mixed)
-            next_to = min(lower, capitalized) if most > more else min(upper, mixed)
-            is_certain = max(most, more) - max(min(most, more), next_to) >= f32(ft.FIRST_PASS_LEAD)
+            _put_evident(scoring.written, i, scoring.log_p[i], z)
+            is_certain = ft.lead(z, ft.likeliest(z)) >= ft.FIRST_PASS_LEAD
         n += i64(not is_certain)
     return n
 
@@ -261,9 +265,7 @@ def _score(scoring: _Scoring) -> None:
         add_network(text.tokens, text.token_of, scoring.decisions, n_queued, context.network, queue, of_words)
     for i in range(text.labels.size if is_evidence else 0):
         if written.rows[i] >= 0:
-            z = log_p[i]
-            lower, capitalized, upper, mixed = evidence_of(written, i)
-            _put(z, z[0] + lower, z[1] + capitalized, z[2] + upper, z[3] + mixed)
+            _put_evident(written, i, log_p[i], log_p[i])
 
 
 def score(
@@ -282,5 +284,6 @@ def score(
         shapes, rows = given[is_given], np.flatnonzero(is_given)
         log_p[rows], log_p[rows, shapes] = _GIVEN, 0
         decisions[text.token_of[rows]] = _DECISIONS[shapes]
-    buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept
+    evident = np.empty(N_SHAPES, np.float32)
+    buffers = features, word_features, candidates, unsettled, decisions, Queue.of(n_tokens), kept, evident
     _score(_Scoring(text, context, given, written, log_p, *buffers))

@@ -47,8 +47,8 @@ CLASSED = 20_000_000
 LISTED, LISTED_MIXED = 10, 1000
 """Occurrences that `raise_listed` gives to words in word lists."""
 AGREED, SLIPS = 0.25, 100
-"""The share of a word's occurrences in mixed case from which a list that has it so is right about all of them; and how
-often it then counts for each of the others."""
+"""The share of a word's occurrences above which its form in mixed case, if a list has it, is right for all of them; and
+how often that form then counts for each of the others."""
 
 _JUDGED, _PRIOR = 20, 5.0
 """Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""

@@ -29,9 +29,11 @@ _ROMAN = ascii_set("ivx")
 _AFTER_NUMBER = ascii_set("):.")
 _AFTER_ONLY = ascii_set(".?!:")
 _EMPHASIS = ascii_set("*_")
-_EYES = ascii_set(":;=")
 _NOSES = ascii_set("-'^")
 _MOUTHS = ascii_set("()/3DPX[]\\dpox|")
+
+EYES = ascii_set(":;=")
+"""The marks with which emoticons begin."""
 
 NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
 """What a word is: no mark; a mark; one that may end a sentence; a double quote."""
@@ -149,7 +151,7 @@ def _face_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     none."""
     starts, ends = tokens.starts, tokens.ends
     code = decode(buf, starts[i], ends[i])[0]
-    if code >= 128 or not is_in(code, _EYES):
+    if code >= 128 or not is_in(code, EYES):
         return i + (0x2600 <= code <= 0x27BF or 0x1F000 <= code <= 0x1FAFF)
     j = i + 1
     if j < starts.size and starts[j] == ends[i] and is_in(buf[starts[j]], _NOSES):
