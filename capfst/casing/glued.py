@@ -174,30 +174,9 @@ def separate(words: Words, candidates: I64Array, parts: Words, bits: U8Array) ->
     shift = words.starts[glued][line] - parts.starts[line_starts][line] - place
     may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
     parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
-    counts = np.zeros(len(words.starts), np.int64)
-    counts[glued[splits]] = (line_ends - line_starts)[splits]
-    chosen = splits[line] & (parts.token_types != NEWLINE)
-    n = len(counts) + chosen.sum() - splits.sum()
-    out = Words._make(np.empty(n, of_words.dtype) for of_words in words)
-    _replace(words, counts, Words._make(of_parts[chosen] for of_parts in parts), out)
-    return out
-
-
-@inner
-def _put(words: Words, i: i64, out: Words, n: i64) -> None:
-    out.starts[n], out.ends[n], out.token_types[n] = words.starts[i], words.ends[i], words.token_types[i]
-    out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
-    out.may_begin[n], out.begin_odds[n] = words.may_begin[i], words.begin_odds[i]
-
-
-@kernel
-def _replace(words: Words, counts: I64Array, parts: Words, out: Words) -> None:
-    """Fill `out` with the words, each of which is replaced by the next counts[i] parts, or stays if these are 0."""
-    n, part = 0, 0
-    for i in range(counts.size):
-        if counts[i] == 0:
-            _put(words, i, out, n)
-            n += 1
-        for _ in range(counts[i]):
-            _put(parts, part, out, n)
-            part, n = part + 1, n + 1
+    out, done = [], 0
+    for word, begin, end in zip(glued[splits], line_starts[splits], line_ends[splits], strict=True):
+        out += [(words, done, word), (parts, begin, end)]
+        done = word + 1
+    out.append((words, done, len(words.starts)))
+    return Words._make(np.concatenate([of[k][begin:end] for of, begin, end in out]) for k in range(len(words)))

@@ -38,6 +38,7 @@ _N_COMPARED = 32  # sources that are compared with each other; smaller ones join
 _MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word with log-odds for domains, for languages
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
 _CAPITALIZED = 0.25  # factor of a capitalized word's log-odds if the domains are languages
+_LEAST = -1 << 62  # below all log-odds and their sums
 
 Counts = I64Matrix
 LogOdds = TypeVar("LogOdds", I8Array, I64Array)
@@ -155,8 +156,8 @@ def likeliest(log_odds: LogOdds) -> i64:
     log_odds: of a word, int8[n], or their sums over the words of a sentence, int64[n], which make this naive Bayes with
     equal priors: argmax_d Σ_w ln(p(w | d) / p(w)).
     """
-    best = 0
-    for k in range(1, log_odds.size):
-        if log_odds[k] > log_odds[best]:
-            best = k
+    best, most = 0, _LEAST
+    for k in range(log_odds.size):  # without a branch, as it cannot be predicted
+        value = i64(log_odds[k])
+        best, most = k if value > most else best, max(value, most)
     return best

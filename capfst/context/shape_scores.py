@@ -20,7 +20,7 @@ from capfst.context.lexicon import BEGIN, UNSEEN, has_case
 from capfst.context.network import Queue, add_network, gets_network
 from capfst.context.tokens import TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, outlined, prefetch
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u8, u32
 
 _GIVEN = np.float32(-8.0)
 """ln p of the shapes that a word does not have, if its shape is given."""
@@ -114,9 +114,10 @@ def _first_pass(scoring: _Scoring, begin: i64, end: i64, domain: i64) -> tuple[i
         language = domain // (context.n_domains // context.language_evidence.shape[1])
         for i in range(begin, end):
             token, label = tokens[text.token_of[i]], text.labels[i]
-            if has_case(token.shape_evidence):  # of a word that the LM lacks, only that of all languages is known
-                of_language = context.language_evidence[label, language]
-                token.language_evidence = of_language if label != 0 else token.shape_evidence
+            # Of a word that the LM lacks, only the evidence of all languages is known. No branches, as below.
+            of_language = context.language_evidence[label, language]
+            of_language = of_language if label != 0 else token.shape_evidence
+            token.language_evidence = of_language if has_case(token.shape_evidence) else u8(0)
     # No branches: which words are scored here, and which of them are settled, cannot be predicted.
     candidates = scoring.candidates
     for block in range(begin, end, ft.BLOCK):

@@ -166,7 +166,7 @@ def _read(
             position = 0
             if several:
                 domain = _end_domain(text, domain, i, sums, n_domains, language)
-        text.token_of[i] = t
+        text.token_of[i], text.labels[i] = t, 0
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
             domain = _end_domain(text, domain, i, sums, n_domains, language)

@@ -95,7 +95,7 @@ class Text(NamedTuple):
         size = self.given.size
         lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
         expected = sparse(GROWTH * size, np.uint8)
-        out = sparse(recased.size + GROWTH * size, np.uint8)
+        out = np.empty(recased.size + GROWTH * size, np.uint8)
         n = _write(self, recased, endings, language.lowering, language.casing, lowered, expected, out)
         return out[:n].data
 
@@ -212,7 +212,7 @@ def read(buf: U8Array, keeps_entities: bool = False, keeps_spaces: bool = False)
     if _next_sign(buf, 0) == buf.size:
         return Text(buf, buf, _NONE, _NONE, _NONE)
     most = buf.size // _SHORTEST
-    found = Text(sparse(buf.size, np.uint8), buf, *(sparse(most, np.int64) for _ in range(3)))
+    found = Text(np.empty(buf.size, np.uint8), buf, *(sparse(most, np.int64) for _ in range(3)))
     size, n = _read(found, keeps_entities, keeps_spaces, forms())
     return Text(found.buf[:size], buf, *(each[:n] for each in found[2:])) if n else Text(buf, buf, _NONE, _NONE, _NONE)
 

@@ -172,11 +172,12 @@ def is_small(text: U8Array, start: i64, end: i64) -> bool:
     False at the end of the text."""
     if end + 8 > text.size:
         return False
-    others = u64(0)
-    while end - start > 8:
-        others |= get_eight(text, start) ^ CASE_BITS
+    # The first eight bytes and the last ones; few words are longer than both.
+    others = (get_eight(text, start) ^ CASE_BITS) | (get_eight(text, max(start, end - 8)) ^ CASE_BITS)
+    others &= ~u64(0) >> u64(max(0, 64 - 8 * (end - start)))
+    while end - start > 16:
         start += 8
-    others |= (get_eight(text, start) ^ CASE_BITS) & ~u64(0) >> u64(64 - 8 * (end - start))
+        others |= get_eight(text, start) ^ CASE_BITS
     return others & (CASE_BITS | _NOT_ASCII) == u64(0)
 
 
