@@ -376,6 +376,7 @@ class Pipeline:
 
     def _recased(self, text: bytes, style: Style | None) -> tuple[memoryview, list[Stretch]]:
         """Return a text in its best casing, and its stretches that were repaired, with the option `repair`."""
+        had_capital = style is None or style.has_capital
         recased, stretches = [], []
         for piece, of_piece, found in self.prepared(text, style):
             stretches += found.stretches if found else []
@@ -383,6 +384,9 @@ class Pipeline:
             written = found.text.data if found else piece.data
             recased.append(written if stays else self.recase(piece, style=of_piece)[1])
         whole = recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
+        shows_first_capital = style is not None and style.has_capital > had_capital
+        if shows_first_capital and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
+            return self._recased(bytes(whole), None)[0], stretches  # all capitals were wrong, and are no evidence
         return self.rewrapped(text, whole), stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:

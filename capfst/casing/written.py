@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from capfst.casing.clitics import emphatic
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
@@ -178,9 +179,15 @@ def _ignore_slips(buf: U8Array, words: Words, forms: Strings, info: U8Array, sha
 
 
 def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
-    """Return `written_shapes`, with CASELESS for slips (THe) of words that the model knows, which are no evidence."""
+    """Return `written_shapes`, with CASELESS for what is no evidence: slips (THe) of words that the model knows, and
+    ordinary words in capitals before 'S (clitics.py)."""
     shapes = written_shapes(buf, words, pretokenized)
     _ignore_slips(buf, words, symbols.strings, INFO, shapes)
+    found = emphatic(buf, words)
+    labels, last = words.first_labels[found], buf[words.ends[found + 1] - 1]
+    is_ordinary = (labels > 0) & (symbols.small_forms[labels >> 3] >> (labels & 7) & 1 > 0)
+    is_upper = shapes[found] & SHAPE == Shape.UPPER
+    shapes[found[is_ordinary & is_upper & (last | 32 == _SMALL_S)]] = Shape.CASELESS
     return shapes
 
 

@@ -19,6 +19,7 @@ import re
 
 import numpy as np
 
+from capfst.casing.clitics import emphatic
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
@@ -56,8 +57,9 @@ _NAMES = _MIXED_ONLY | 1 << Shape.CAPITALIZED
 """Sets of shapes."""
 _INNEN = np.uint64(int.from_bytes(b"Innen", "little"))
 _NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
-_find_dots = re.compile("i\N{COMBINING DOT ABOVE}".encode()).finditer
-"""Find the lowercase of İ by Unicode's rules: in a sentence that has it, İ is not the capital of i."""
+_DOTTED = "i\N{COMBINING DOT ABOVE}".encode()
+"""The lowercase of İ by Unicode's rules: in a sentence that has it, İ is not the capital of i."""
+_find_dots = re.compile(_DOTTED).finditer
 _IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 
 
@@ -345,7 +347,7 @@ def casing_costs(
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)
-            costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
+            costs = costs._replace(copies=copies, keeps_capital=keeps_capital, emphatic=emphatic(buf, words))
     if known.n_languages:
         of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
         sizes = np.diff(text.ends, prepend=0)
@@ -360,7 +362,8 @@ def casing_costs(
                 lines = np.searchsorted(np.flatnonzero(words.token_types == NEWLINE), text.ends)
                 in_line, of_line = np.bincount(lines, sizes), np.bincount(lines, sizes * are_dotted)
                 are_dotted &= (sizes > _FEW_TOKENS) | (2 * of_line > in_line)[lines]
-            found = [match.start() for match in _find_dots(buf.data)] if are_dotted.any() else []
+            text_has_dots = are_dotted.any() and _DOTTED in buf.tobytes()
+            found = [match.start() for match in _find_dots(buf.data)] if text_has_dots else []
             are_dotted[np.searchsorted(text.ends, np.searchsorted(words.starts, found, "right") - 1, "right")] = False
             costs = costs._replace(dotted=np.repeat(are_dotted, sizes))
     if spellings is not None:

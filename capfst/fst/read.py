@@ -153,7 +153,7 @@ class CapFst:
             return read(self.parts[name])
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             why = "made by another version of capfst" if isinstance(error, OtherVersionError) else f"damaged: {error}"
-            raise ModelError(f"{self.path}: the part `{name}` cannot be used ({why}). {remedy}") from error
+            raise ModelError(f"{self.path}: its part {name!r} cannot be used ({why}). {remedy}") from error
 
     @cached
     def checksum(self) -> int:

@@ -214,7 +214,7 @@ def test_a_changed_context_model_recases_files_again(contextual_model, tmp_path)
 def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
     path = with_old_context(tiny(), tmp_path / "cap.fst")
     (tmp_path / "a").write_text("it works")
-    with pytest.raises(CapfstError, match=r"/cap\.fst: the part `context`"):
+    with pytest.raises(CapfstError, match=r"/cap\.fst: its part 'context'"):
         cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--output", f"{tmp_path}/o"], standalone_mode=False)
     batch(path, tmp_path / "a", "--output", tmp_path / "o", "--no-context")
 

@@ -165,7 +165,7 @@ def test_a_damaged_noise_model_is_an_error(contextual_model: Path) -> None:
         (part.settings, {"evidence": np.full(part.arrays["evidence"].size, 0xFF, np.uint8)}),
     ):
         model.parts[noise.PART] = part._replace(settings=settings_, arrays=arrays)
-        with pytest.raises(ModelError, match="the part `noise` cannot be used"):
+        with pytest.raises(ModelError, match="its part 'noise' cannot be used"):
             noise.Noise.of(model)
     del model.parts[noise.PART]
     assert noise.Noise.of(model) is None

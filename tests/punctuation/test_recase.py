@@ -193,7 +193,7 @@ def test_damaged_parts(recaser: Recaser, name: str, monkeypatch: pytest.MonkeyPa
         if name in ("words", "endings", "weights") and array.size == part.arrays[name].size:
             continue  # any byte is a weight
         monkeypatch.setitem(recaser.model.parts, PART, Part(part.settings, part.arrays | {name: array}))
-        with pytest.raises(ModelError, match="the part `punctuation` cannot be used"):
+        with pytest.raises(ModelError, match="its part 'punctuation' cannot be used"):
             Punctuation.of(recaser.model)
     monkeypatch.setitem(recaser.model.parts, PART, Part({"format": 0}, part.arrays))
     with pytest.raises(ModelError, match="another version of capfst"):

@@ -1,0 +1,25 @@
+"""Clitics in capitals agree with their words."""
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import capfst
+
+CLITICS = ["you're", "won't", "it's", "they’ve", "I'm", "she'll", "ceo's", "zorblax's", "we'd", "o'clock", "in"]
+_disagrees = re.compile(r"[a-z]['’](RE|VE|LL)\b|[a-z](N['’]T|['’][TSDM])\b|[A-Z]{3}n?['’](t|re|ve|ll)\b").search
+
+
+def _in_case(word: str, case: str) -> str:
+    return {"upper": word.upper(), "title": word.title(), "lower": word, "stem": word.partition("'")[0] + "'RE"}[case]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from(CLITICS), st.sampled_from(["upper", "title", "lower", "stem"])), min_size=1))
+def test_they_agree_in_any_case(words: list[tuple[str, str]]) -> None:
+    recaser = capfst.load("en")
+    recased = recaser(" ".join(_in_case(*word) for word in words))
+    assert not _disagrees(recased)
+    assert recaser(recased) == recased
+    assert recaser.nbest(recased, 1)[0].text == recaser.confidence(recased).text == recased
