@@ -12,7 +12,7 @@ from capfst.casing.clitics import emphatic
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import count_ones, inner, kernel
+from capfst.kernels import count_ones, get_eight, inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.sentences import first_words, is_apostrophe
@@ -44,12 +44,19 @@ def _is_capital(flags: u8) -> bool:
     return flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
 
 
+@inner
+def _candidates(part: u64) -> u64:
+    """Return eight bytes, of which the highest bit of one is set if one of part is a capital of ASCII, or not ASCII."""
+    return within(part, _CAPITAL_A, _CAPITAL_Z) | part
+
+
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
     i = 0
     while i < buf.size:
-        part = eight_of(buf, i, buf.size)
-        if (within(part, _CAPITAL_A, _CAPITAL_Z) | part) & _HIGH == u64(0):
+        while i + 16 <= buf.size and (_candidates(get_eight(buf, i)) | _candidates(get_eight(buf, i + 8))) & _HIGH == 0:
+            i += 16
+        if _candidates(eight_of(buf, i, buf.size)) & _HIGH == 0:
             i += 8
         else:
             code, i = decode(buf, i, buf.size)
