@@ -100,7 +100,7 @@ def fit(
         OptionError: too little memory.
     """
     symbols, occurrences = vocabulary.symbols, vocabulary.counts
-    wanted, size, rows = affordable(vocabulary, starts, language_of, memory, options)
+    wanted, size, rows = affordable(vocabulary, starts, int(language_of.max()) + 1, memory, options)
     if size < wanted:
         _log.warning(
             "memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
@@ -151,12 +151,12 @@ def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -
 
 
 def affordable(
-    vocabulary: Vocabulary, starts: I32Array, language_of: I64Array, memory: int | None, options: ContextOptions
+    vocabulary: Vocabulary, starts: I32Array, n_languages: int, memory: int | None, options: ContextOptions
 ) -> tuple[int, int, tuple[int, int, int]]:
     """Return from how many labels to learn, how many the memory suffices for, and the numbers of rows of the tables: as
     wanted, or half of both, a fourth and so on. Arguments and errors are those of `fit`."""
     wanted = size = min(int(vocabulary.counts.sum()), options.max_labels)
-    per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
+    per_word = _PER_WORD + _PER_COUNTS * n_languages * (n_languages > 1)
     fixed = _KERNELS + per_word * len(starts) + _PER_EMBEDDING * _embeddings(len(starts)) + max(PROGRAM, resident())
     max_bits = options.max_bits
     while True:

@@ -114,18 +114,18 @@ def train(
     # Arguments are evaluated in order: the word lists, in which an error shows soon, are read before the corpus.
     text = count(read_lists(inputs, wanted), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
-    kept = limit(text, inputs, job.options)
+    text, left = limit(text, inputs, job.options)
     if base is not None:
-        left = restrict(text, kept, {}, job)
-        signature, ngrams, domains, weights = adapting.adapt(output, base, text, left, inputs, job)
+        own = restrict(text, left, {}, job)
+        signature, ngrams, domains, weights = adapting.adapt(output, base, text, own, inputs, job)
         sizes = sentences, tokens, ngrams, domains, listed
         return Trained(os.fspath(output), signature, text.cleaning, *sizes, (base.path, *weights))
-    check_limits(text, kept, inputs, job.options)
+    check_limits(text, left, inputs, job.options)
     contexts = learn_context(text, inputs, job)
     punctuation = learn_punctuation(text, inputs, job)
     all_symbols = text.vocabulary.symbols  # before `restrict`
     sample = text_of_sample(text) if PART in contexts and text.corpus.size >= LEAST else b""
-    text = restrict(text, kept, contexts, job)
+    text = restrict(text, left, contexts, job)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
@@ -157,11 +157,6 @@ class Inputs(NamedTuple):
     options: TextOptions
     cause: str  # why no good model can be learned from the text, as from `diagnose`; empty: nothing is conspicuous
 
-    @property
-    def language_of(self) -> npt.NDArray[np.int64]:
-        """The language of each source, from 0 on."""
-        return np.unique([source.language or "" for source in self.sources], return_inverse=True)[1]
-
 
 class Counted(NamedTuple):
     """A corpus as labels: its vocabulary, and the counts and report of reading it."""
@@ -172,13 +167,6 @@ class Counted(NamedTuple):
     cleaning: cleaning.Report
     digest: str
     weights: npt.NDArray[np.float64] | None = None  # [V + 1]: of the labels in pruning, if there are several languages
-
-
-class Kept(NamedTuple):
-    """The vocabulary of the LM."""
-
-    left: Restricted  # of a text's words; all if none are dropped
-    weights: npt.NDArray[np.float64] | None  # as in Counted
 
 
 def collect(
@@ -283,7 +271,8 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
         return {}
     vocabulary, starts = text.vocabulary, text.starts
     wanted = _of_context(job.options)
-    fitting = partial(fit, vocabulary, starts, text.corpus, inputs.language_of, job.options.memory, job.show, wanted)
+    language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
+    fitting = partial(fit, vocabulary, starts, text.corpus, language_of, job.options.memory, job.show, wanted)
     learned: dict[str, Context] = {}
     lexicon = None
     if inputs.rules.restores_case:
@@ -317,9 +306,9 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
         raise CorpusError(f"{inputs.name}: {error}") from None
 
 
-def limit(text: Counted, inputs: Inputs, options: TrainOptions) -> Kept:
-    """Return the vocabulary without rare words, if that is wanted, and without words that only lists with frequencies
-    have; for all that can be refused before the context model is learned.
+def limit(text: Counted, inputs: Inputs, options: TrainOptions) -> tuple[Counted, Restricted]:
+    """Return the text with the weights of its labels in pruning; and its vocabulary without rare words, if that is
+    wanted, and without words that only lists with frequencies have.
 
     Raises:
         OptionError: no word is left.
@@ -336,22 +325,23 @@ def limit(text: Counted, inputs: Inputs, options: TrainOptions) -> Kept:
                 f"`min_count` is {options.min_count}, but no word in {inputs.name} is so frequent. Lower it."
             )
     weights = None if frequency is None else (frequency / np.maximum(1, vocabulary.counts))[left.old_labels]
-    return Kept(left, weights)
+    return text._replace(weights=weights), left
 
 
-def check_limits(text: Counted, kept: Kept, inputs: Inputs, options: TrainOptions) -> None:
+def check_limits(text: Counted, left: Restricted, inputs: Inputs, options: TrainOptions) -> None:
     """Raise the OptionError that a later stage would raise, as far as it can be foreseen."""
     if options.context:
-        affordable(text.vocabulary, text.starts, inputs.language_of, options.memory, _of_context(options))
-    memory_for_data(_for_estimation(options, 0), len(kept.left.vocabulary.symbols) - 1, text.corpus.size)
+        n_languages = max(1, len(set(inputs.languages)))
+        affordable(text.vocabulary, text.starts, n_languages, options.memory, _of_context(options))
+    memory_for_data(_for_estimation(options, 0), len(left.vocabulary.symbols) - 1, text.corpus.size)
 
 
-def restrict(text: Counted, kept: Kept, contexts: dict[str, Context], job: Job) -> Counted:
+def restrict(text: Counted, left: Restricted, contexts: dict[str, Context], job: Job) -> Counted:
     """Limit the text to a vocabulary, as from `limit`, and add the names in word lists to the sentences.
 
     `contexts` are changed to match. They were learned from all words, so they know the case of words that the LM lacks.
     """
-    (vocabulary, new_labels, old_labels), weights = kept
+    vocabulary, new_labels, old_labels = left
     starts, corpus = text.starts, text.corpus
     if vocabulary is not text.vocabulary:
         first_labels = check(vocabulary.symbols)
@@ -363,7 +353,7 @@ def restrict(text: Counted, kept: Kept, contexts: dict[str, Context], job: Job) 
     if vocabulary is not text.vocabulary or vocabulary.listed:
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
         corpus = corpus._replace(labels=relabeled(corpus.labels, new_labels, more, job.store))
-    return text._replace(vocabulary=vocabulary, starts=starts, corpus=corpus, weights=weights)
+    return text._replace(vocabulary=vocabulary, starts=starts, corpus=corpus)
 
 
 def _frequency(text: Counted, inputs: Inputs) -> npt.NDArray[np.float64]:
