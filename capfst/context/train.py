@@ -100,10 +100,7 @@ def fit(
         OptionError: too little memory.
     """
     symbols, occurrences = vocabulary.symbols, vocabulary.counts
-    size = wanted = min(int(occurrences.sum()), options.max_labels)
-    per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
-    fixed = _KERNELS + per_word * len(starts) + _PER_EMBEDDING * _embeddings(len(starts))
-    size, rows = _affordable(size, options.max_bits, fixed, memory)
+    wanted, size, rows = affordable(vocabulary, starts, int(language_of.max()) + 1, memory, options)
     if size < wanted:
         _log.warning(
             "memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
@@ -153,16 +150,21 @@ def label_spellings(symbols: Symbols, starts: I32Array, occurrences: I64Array) -
     return label_ranks
 
 
-def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
-    """Return how many labels to learn from, and the numbers of rows of the tables: as wanted, or half of both, a fourth
-    and so on, until the memory suffices. fixed: bytes that are needed in any case."""
-    fixed += max(PROGRAM, resident())
+def affordable(
+    vocabulary: Vocabulary, starts: I32Array, n_languages: int, memory: int | None, options: ContextOptions
+) -> tuple[int, int, tuple[int, int, int]]:
+    """Return from how many labels to learn, how many the memory suffices for, and the numbers of rows of the tables: as
+    wanted, or half of both, a fourth and so on. Arguments and errors are those of `fit`."""
+    wanted = size = min(int(vocabulary.counts.sum()), options.max_labels)
+    per_word = _PER_WORD + _PER_COUNTS * n_languages * (n_languages > 1)
+    fixed = _KERNELS + per_word * len(starts) + _PER_EMBEDDING * _embeddings(len(starts)) + max(PROGRAM, resident())
+    max_bits = options.max_bits
     while True:
         bits = max(_LEAST_BITS, (_ROWS_PER_LABEL * size).bit_length())
         rows = 2 ** min(bits, max_bits), 2 ** min(bits, MAX_BITS2), 2 ** min(bits, max_bits, MAX_BITS_FIRST)
         needed = fixed + max(_PER_LABEL * min(size, CLASSED) + 4 * size, _PER_ROW * sum(rows) + 4 * size)
         if memory is None or needed <= memory:
-            return size, rows
+            return wanted, size, rows
         if size <= _FEW:
             raise OptionError(
                 f"`memory` is {memory >> 20} MiB, too little for a context model. Allow"

@@ -72,7 +72,7 @@ def read_word_lists(
         if language and language not in languages:
             raise CorpusError(f"{file}: the corpus has no text in its language, {language}. Leave it out, or add some.")
         number = sorted(set(languages)).index(language) if language else 0
-        if text := b"".join(read_blocks([file], errors=errors, hash=hash)):
+        if text := b"".join(read_blocks([file], errors="refuse" if errors == "strict" else errors, hash=hash)):
             entries, occurrences = _parted(text, file)
             stream = _unbroken(lists.interner.block(entries, pretokenized))
             lists.streams.append(ListStream(number, stream, occurrences))

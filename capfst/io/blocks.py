@@ -14,12 +14,13 @@ import numpy as np
 
 from capfst.exceptions import CorpusError
 from capfst.io.compression import OnRead, compression_of, decompressed
-from capfst.io.encodings import Transcoding, advice, guess
+from capfst.io.encodings import MARKS, Transcoding, advice, guess
 from capfst.options import Errors
 from capfst.text.unicode import is_utf8
 
 ReadErrors = Errors | Literal["refuse"]
-"""As `Errors`; "refuse" is "strict" for commands without --errors, which the message then does not recommend."""
+"""As `Errors`; "refuse" is "strict" for text to which neither --errors nor --encoding applies: no message recommends
+them."""
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
@@ -29,13 +30,8 @@ LONGEST = 1 << 29  # bytes of a line, which is held in memory as a whole
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
-_UTF16 = "Use `encoding='UTF-{number}'` (recase, batch, train), or convert it with `iconv -f UTF-{number} -t UTF-8`."
-# First bytes that text does not have, with the problem and the remedy. UTF-32 can begin like UTF-16.
+# First bytes that text does not have, with the problem and the remedy.
 _FOREIGN = {
-    b"\xff\xfe\0\0": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
-    b"\xff\xfe": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
-    b"\xfe\xff": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
-    b"\0\0\xfe\xff": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
     b"ARROW1": "the file has Arrow's format (Feather), which is not text. Convert it to Parquet.",
     b"PK\x03\x04": "the file is a ZIP archive or an office document. Unpack it with `unzip`, or save it as text.",
     b"\xd0\xcf\x11\xe0": "the file is an office document. Save it as text.",
@@ -106,16 +102,17 @@ def read_stream(
     return valid(whole_lines(pieces, 1, name), name, errors)
 
 
-def refuse_foreign(head: bytes, name: str) -> None:
+def refuse_foreign(head: bytes, name: str, has_option: bool = True) -> None:
     """Raise CorpusError if the first (decompressed) bytes of the file or stream `name` show that it is not UTF-8
-    text."""
+    text. has_option: as in `advice`."""
     remedy = next((remedy for start, remedy in _FOREIGN.items() if head.startswith(start)), None)
     if head.startswith(b"ustar", 257):
         remedy = "the file is a tar archive. Unpack it with `tar -xf`."
     if compression := compression_of(head):
         remedy = f"the data is compressed. Decompress it with `{compression.program} -dc`."
-    if not remedy and b"\0" in head[:_HEAD] and guess(head[:_HEAD]):  # no byte order mark
-        remedy = f"the text is UTF-16, not UTF-8. {advice(head[:_HEAD])}."
+    is_wide = b"\0" in head[:_HEAD] or head.startswith(MARKS)
+    if not remedy and is_wide and (found := guess(head[:_HEAD])):
+        remedy = f"the text is {found}, not UTF-8. {advice(head[:_HEAD], has_option)}."
     if remedy:
         raise CorpusError(f"{name}: {remedy}")
 
@@ -189,10 +186,10 @@ def joined(blocks: Iterable[bytes], size: int = BLOCK, hash: Hash | None = None)
 def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[bytes]:
     """Yield blocks of whole lines; refuse bytes that are not UTF-8, with their offset in the (decompressed) text, or
     replace them."""
-    offset = lines = 0
+    offset, lines, has_option = 0, 0, errors != "refuse"
     for block in blocks:
         if offset == 0:
-            refuse_foreign(block, name)
+            refuse_foreign(block, name, has_option)
         buf = np.frombuffer(block, np.uint8)
         try:
             if len(block) < _LARGE or not is_utf8(buf):
@@ -203,7 +200,7 @@ def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[by
                 other = ", or use `errors='replace'`" if errors == "strict" else ""
                 raise CorpusError(
                     f"{name}, line {line}: not UTF-8 at byte {offset + error.start} of the text"
-                    f" (0x{block[error.start]:02x}): {error.reason}. {advice(block)}{other}."
+                    f" (0x{block[error.start]:02x}): {error.reason}. {advice(block, has_option)}{other}."
                 ) from error
             yield block.decode(errors="replace").encode()
         else:

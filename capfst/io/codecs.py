@@ -67,10 +67,6 @@ class _Streams(io.RawIOBase):
         return len(data)
 
 
-def _gzip_compressor() -> Any:
-    return zlib.compressobj(_LEVELS["gzip"], zlib.DEFLATED, zlib.MAX_WBITS | 16)  # zlib's header, without name and time
-
-
 def _zstd_compressor() -> Any:
     # One worker thread, apart from the one that writes; its output differs from that without workers.
     parameter = zstd.CompressionParameter
@@ -90,7 +86,7 @@ DECOMPRESSING: dict[str, Callable[[Any], Any]] = {
 }
 """By program: file → stream of its decompressed bytes."""
 COMPRESSORS: dict[str, Callable[[], Any]] = {
-    "gzip": _gzip_compressor,
+    "gzip": lambda: zlib.compressobj(_LEVELS["gzip"], zlib.DEFLATED, zlib.MAX_WBITS | 16),  # without name and time
     "zstd": _zstd_compressor,
     "bzip2": lambda: bz2.BZ2Compressor(_LEVELS["bzip2"]),
     "xz": lambda: lzma.LZMACompressor(lzma.FORMAT_XZ, preset=_LEVELS["xz"]),

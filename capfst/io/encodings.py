@@ -20,6 +20,7 @@ _MARKS = {
     "utf-32": {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be", b"": "utf-32-le"},
 }
 """Encodings whose byte order the first bytes determine."""
+MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _LONGEST_MARK = 4
 _OF_NAMES = "idna", "punycode"  # of host names, not of text
 _PLAIN = 1 << 16  # bytes by which an encoding is guessed
@@ -129,9 +130,12 @@ def _other_case(codec: str) -> str:
 
 
 def guess(data: bytes) -> str | None:
-    """Return the encoding, as Python and iconv call it, that text which is not UTF-8 is probably in: UTF-16 without a
-    byte order mark, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it is none of these."""
+    """Return the encoding, as Python and iconv call it, that text which is not UTF-8 is probably in: UTF-16 or UTF-32
+    by a byte order mark, UTF-16 without one, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it
+    is none of these."""
     head = data[:_PLAIN]
+    if mark := next(filter(head.startswith, MARKS), None):  # UTF-32 can begin like UTF-16
+        return f"UTF-{8 * len(mark)}"
     if head.strip(b"\0\r\n") and b"\0" in head:
         even, odd, least = head[::2].count(0), head[1::2].count(0), max(len(head) // 2, 2) / 2  # one NUL shows nothing
         return "UTF-16LE" if odd > least > 4 * even else "UTF-16BE" if even > least > 4 * odd else None
@@ -148,9 +152,12 @@ def guess(data: bytes) -> str | None:
     return "CP1252" if marks else "LATIN1"
 
 
-def advice(data: bytes) -> str:
-    """Return the remedy for text that is not UTF-8."""
+def advice(data: bytes, has_option: bool = True) -> str:
+    """Return the remedy for text that is not UTF-8. has_option: `encoding` applies to it."""
     found = guess(data)
-    looks = f"It looks like {found}: use" if found else "Use"
     name = found or "ENCODING"
-    return f"{looks} `encoding='{name}'` (recase, batch, train), or convert it with `iconv -f {name} -t UTF-8`"
+    looks = f"It looks like {found}. " if found and not found.startswith("UTF") else ""
+    convert = f"onvert it with `iconv -f {name} -t UTF-8`"
+    return (
+        f"{looks}Use `encoding='{name}'` (recase, batch, train), or c{convert}" if has_option else f"{looks}C{convert}"
+    )

@@ -27,6 +27,17 @@ _PER_TOKEN = 160  # bytes per token of a bucket in the arrays of a stage
 
 def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Estimator:
     """Check the options, count the n-grams, and return their estimator."""
+    threads = options.jobs or os.cpu_count() or 1
+    store = Store(memory_for_data(options, words, labels.size), options.tmp)
+    return Estimator(count(labels, words, options, store, threads), store, threads)
+
+
+def memory_for_data(options: TrainOptions, words: int, tokens: int) -> int | None:
+    """Return the bytes of memory that remain for data between stages; None if there is no limit.
+
+    Raises:
+        OptionError: none remain, or too few n-grams or too many words are wanted.
+    """
     if words >= 2**31 - 1:
         raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
@@ -34,13 +45,6 @@ def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Estimato
             f"`max_ngrams` is {options.max_ngrams}, less than the unigrams alone, of {quantity(words, 'word')}. "
             "Raise it, or drop rare words with `min_count`."
         )
-    threads = options.jobs or os.cpu_count() or 1
-    store = Store(_memory_for_data(options, words, labels.size), options.tmp)
-    return Estimator(count(labels, words, options, store, threads), store, threads)
-
-
-def _memory_for_data(options: TrainOptions, words: int, tokens: int) -> int | None:
-    """Return the bytes of memory that remain for data between stages; None if there is no limit."""
     if options.memory is None:
         return None
     threads = options.jobs or os.cpu_count() or 1
@@ -66,7 +70,7 @@ def temporary_space(words: int, tokens: int, options: TrainOptions) -> int:
     stages = [windows + node * (order - 1)]
     for n in range(2, order + 1):
         stages.append(node * (order - n + 1) + gram + back * 2 + row * (n - 1))
-    return max(0, max(stages) * tokens - (_memory_for_data(options, words, tokens) or 0))
+    return max(0, max(stages) * tokens - (memory_for_data(options, words, tokens) or 0))
 
 
 def acceptor(

@@ -59,7 +59,7 @@ class LoadedModel:
         Raises:
             CorpusError: a file that cannot be read, or is not UTF-8.
         """
-        blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)]))
+        blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)], errors="refuse"))
         own = [line.strip() for block in blocks for line in block.decode().splitlines() if line.strip()]
         languages = self.languages if language is None else [language]
         known = of_languages(languages, own, self.model.symbols.language.lowering)

@@ -4,6 +4,7 @@ In: requests as ASGI has them. Out: answers.
 """
 
 import asyncio
+import errno
 import logging
 import re
 import time
@@ -75,6 +76,8 @@ def application(service: Service, is_local: bool) -> ASGIApp:
         if isinstance(error, HTTPException):
             problem = f"does not take {request.method}" if error.status_code == 405 else "is not a route"
             return error_answer(error.status_code, f"{request.url.path} {problem}. See /docs.", error.headers)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return error_answer(507, "the service has no room for the file. Try again later, or send a smaller one.")
         return error_answer(500, "the service has failed. Its log has the reason.")
 
     handlers = dict.fromkeys((RefusedError, CapfstError, HTTPException, Exception), failed)

@@ -1,6 +1,6 @@
 """Train a model: cased text → `cap.fst`, with its context model, and a report on the corpus.
 
-`train` is the sequence of stages: collect → clean → count (words) → learn context → restrict (the vocabulary) →
+`train` is the sequence of stages: collect → clean → count (words) → limit (the vocabulary) → learn context → restrict →
 estimate (n-grams: count, smooth, prune) → write. The same corpus and options give the same bytes, whatever the number
 of threads, and on Spark.
 """
@@ -28,13 +28,13 @@ from capfst.context.context_model import PART, SPELLINGS, Context, of_spellings
 from capfst.context.noise import LEAST, SAMPLE, Noise, learn_noise
 from capfst.context.noise import PART as NOISE
 from capfst.context.sample import sample as sampled
-from capfst.context.train import fit, label_spellings
+from capfst.context.train import affordable, fit, label_spellings
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.labels import LabeledCorpus, names, relabeled
 from capfst.corpus.languages import find_corpus
 from capfst.corpus.read import ReadCorpus, read_corpus
-from capfst.corpus.vocabulary import Vocabulary, build_vocabulary, restricted
+from capfst.corpus.vocabulary import Restricted, Vocabulary, build_vocabulary, restricted
 from capfst.corpus.word_lists import WordLists, read_word_lists
 from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.fst.read import CapFst, grammar_part
@@ -46,7 +46,7 @@ from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
-from capfst.lm.estimate import acceptor, temporary_space
+from capfst.lm.estimate import acceptor, memory_for_data, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
@@ -114,16 +114,18 @@ def train(
     # Arguments are evaluated in order: the word lists, in which an error shows soon, are read before the corpus.
     text = count(read_lists(inputs, wanted), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
+    text, left = limit(text, inputs, job.options)
     if base is not None:
-        left = restrict(text, {}, inputs, job)
-        signature, ngrams, domains, weights = adapting.adapt(output, base, text, left, inputs, job)
+        own = restrict(text, left, {}, job)
+        signature, ngrams, domains, weights = adapting.adapt(output, base, text, own, inputs, job)
         sizes = sentences, tokens, ngrams, domains, listed
         return Trained(os.fspath(output), signature, text.cleaning, *sizes, (base.path, *weights))
+    check_limits(text, left, inputs, job.options)
     contexts = learn_context(text, inputs, job)
     punctuation = learn_punctuation(text, inputs, job)
     all_symbols = text.vocabulary.symbols  # before `restrict`
     sample = text_of_sample(text) if PART in contexts and text.corpus.size >= LEAST else b""
-    text = restrict(text, contexts, inputs, job)
+    text = restrict(text, left, contexts, job)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
@@ -268,7 +270,7 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
     if not job.options.context:
         return {}
     vocabulary, starts = text.vocabulary, text.starts
-    wanted = job.options.context if isinstance(job.options.context, ContextOptions) else ContextOptions()
+    wanted = _of_context(job.options)
     language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
     fitting = partial(fit, vocabulary, starts, text.corpus, language_of, job.options.memory, job.show, wanted)
     learned: dict[str, Context] = {}
@@ -279,6 +281,10 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
         spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
         learned[SPELLINGS] = of_spellings(fitting(spellings, lexicon)[1])
     return learned
+
+
+def _of_context(options: TrainOptions) -> ContextOptions:
+    return options.context if isinstance(options.context, ContextOptions) else ContextOptions()
 
 
 def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | None:
@@ -300,42 +306,54 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
         raise CorpusError(f"{inputs.name}: {error}") from None
 
 
-def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, job: Job) -> Counted:
-    """Drop rare words from the vocabulary, if that is wanted, and words that only lists with frequencies have; and add
-    the names in word lists to the sentences.
-
-    `contexts` are changed to match. They were learned from all words, so they know the case of words that the LM lacks.
+def limit(text: Counted, inputs: Inputs, options: TrainOptions) -> tuple[Counted, Restricted]:
+    """Return the text with the weights of its labels in pruning; and its vocabulary without rare words, if that is
+    wanted, and without words that only lists with frequencies have.
 
     Raises:
         OptionError: no word is left.
     """
-    options, vocabulary, starts, weights = job.options, text.vocabulary, text.starts, None
-    new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
-    is_restricted = bool(options.min_count > 1 or options.max_words is not None or vocabulary.frequencies)
-    is_limited = options.max_words is not None or options.max_ngrams is not None
-    frequency = _frequency(text, inputs) if is_limited and len(set(inputs.languages)) > 1 else None
-    if frequency is not None:
-        weights = frequency / np.maximum(1, vocabulary.counts)
-    if is_restricted:
-        vocabulary, new_labels, old_labels = restricted(
-            vocabulary, starts, options.min_count, options.max_words, frequency
-        )
-        weights = None if weights is None else weights[old_labels]
-        if len(vocabulary.symbols) <= 2:  # only <epsilon> and <unk>
+    vocabulary, frequency = text.vocabulary, None
+    if len(set(inputs.languages)) > 1 and (options.max_words is not None or options.max_ngrams is not None):
+        frequency = _frequency(text, inputs)
+    every = np.arange(len(vocabulary.symbols))
+    left = Restricted(vocabulary, every.astype(np.uint32), every)
+    if options.min_count > 1 or options.max_words is not None or vocabulary.frequencies:
+        left = restricted(vocabulary, text.starts, options.min_count, options.max_words, frequency)
+        if len(left.vocabulary.symbols) <= 2:  # only <epsilon> and <unk>
             raise OptionError(
                 f"`min_count` is {options.min_count}, but no word in {inputs.name} is so frequent. Lower it."
             )
+    weights = None if frequency is None else (frequency / np.maximum(1, vocabulary.counts))[left.old_labels]
+    return text._replace(weights=weights), left
+
+
+def check_limits(text: Counted, left: Restricted, inputs: Inputs, options: TrainOptions) -> None:
+    """Raise the OptionError that a later stage would raise, as far as it can be foreseen."""
+    if options.context:
+        n_languages = max(1, len(set(inputs.languages)))
+        affordable(text.vocabulary, text.starts, n_languages, options.memory, _of_context(options))
+    memory_for_data(_for_estimation(options, 0), len(left.vocabulary.symbols) - 1, text.corpus.size)
+
+
+def restrict(text: Counted, left: Restricted, contexts: dict[str, Context], job: Job) -> Counted:
+    """Limit the text to a vocabulary, as from `limit`, and add the names in word lists to the sentences.
+
+    `contexts` are changed to match. They were learned from all words, so they know the case of words that the LM lacks.
+    """
+    vocabulary, new_labels, old_labels = left
+    starts, corpus = text.starts, text.corpus
+    if vocabulary is not text.vocabulary:
         first_labels = check(vocabulary.symbols)
         words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
         for part, context in contexts.items():
             shapes = context.shapes[old_labels] if part == SPELLINGS else None
             contexts[part] = transferred(context, starts[words_before], vocabulary.symbols, first_labels, shapes)
         starts = first_labels
-    corpus = text.corpus
-    if is_restricted or vocabulary.listed:
+    if vocabulary is not text.vocabulary or vocabulary.listed:
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
         corpus = corpus._replace(labels=relabeled(corpus.labels, new_labels, more, job.store))
-    return text._replace(vocabulary=vocabulary, starts=starts, corpus=corpus, weights=weights)
+    return text._replace(vocabulary=vocabulary, starts=starts, corpus=corpus)
 
 
 def _frequency(text: Counted, inputs: Inputs) -> npt.NDArray[np.float64]:
@@ -384,9 +402,7 @@ def estimate(text: Counted, job: Job) -> Acceptor:
     """Count the n-grams, estimate their probabilities and prune them."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
     return_freed_memory()
-    if options.memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
-        used = options.memory // 16 + max(0, resident() - PROGRAM)
-        options = replace(options, memory=options.memory - used)
+    options = _for_estimation(options, max(0, resident() - PROGRAM))
     space = 4 * size + temporary_space(n_words, size, options)
     free = shutil.disk_usage(job.store.folder).free
     if space > free:
@@ -397,6 +413,12 @@ def estimate(text: Counted, job: Job) -> Acceptor:
         )  # fmt: skip
     ambiguity = _ambiguity(text) if options.prune_threshold is None else None  # the threshold is in nats
     return acceptor(text.corpus.labels, n_words, options, ambiguity)
+
+
+def _for_estimation(options: TrainOptions, used: int) -> TrainOptions:
+    """Return the options with the memory that is left: a sixteenth is a reserve for memory that the allocator keeps."""
+    memory = options.memory
+    return options if memory is None else replace(options, memory=memory - memory // 16 - used)
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:

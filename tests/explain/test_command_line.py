@@ -69,7 +69,7 @@ def test_wrong_commands(arguments: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "expected"),
     [
-        ([], b"two\nlines\n", "single line"),
+        ([], b"two\nlines\n", "with --document and --line."),
         ([], b"\xff\n", "UTF-8"),
         (["caf\udce9"], b"", "TEXT is not UTF-8"),
         (["a", "--source", "caf\udce9"], b"", "--source is not UTF-8"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.packing import gzipped
 
+import capfst
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import raw_pieces, read_blocks, read_stream, whole_lines
 from capfst.io.codecs import zstd
@@ -292,7 +293,16 @@ def test_stream_errors(data, message):
         list(read_stream(io.BytesIO(data)))
 
 
-def test_commands_without_the_option_do_not_recommend_it():
-    with pytest.raises(CorpusError, match="not UTF-8 at byte 0") as error:
-        list(read_stream(io.BytesIO(b"\xe9\n"), errors="refuse"))
+@pytest.mark.parametrize("data", [b"caf\xe9\n", "caf\xe9".encode("utf-16"), "cafe".encode("utf-16-be")])
+def test_commands_without_the_options_do_not_recommend_them(data):
+    with pytest.raises(CorpusError, match=r"not UTF-8.* Convert it with `iconv -f [A-Z1]+") as error:
+        list(read_stream(io.BytesIO(data), errors="refuse"))
     assert "`errors=" not in str(error.value)
+    assert "`encoding=" not in str(error.value)
+
+
+@pytest.mark.parametrize("option", ["words", "abbreviations"])
+def test_lists_have_no_option_for_their_encoding(tmp_path, option):
+    (tmp_path / "list.txt").write_bytes("Caf\xe9.\n".encode("latin-1"))
+    with pytest.raises(CorpusError, match=r"list\.txt, line 1: .* LATIN1\. Convert it with `[^`]*`\.$"):
+        capfst.load("en", **{option: [tmp_path / "list.txt"]})

@@ -77,7 +77,7 @@ def test_resources_do_not_affect_the_bytes(limit: dict, tmp_path: Path, monkeypa
     (tmp_path / "labels").write_bytes(labels.tobytes())
     mapped = np.memmap(tmp_path / "labels", np.uint32, "r")
     for memory, threads in [(None, 3), (0, 1), (0, 3), (100_000, 2)]:
-        monkeypatch.setattr(building, "_memory_for_data", lambda *_, memory=memory: memory)
+        monkeypatch.setattr(building, "memory_for_data", lambda *_, memory=memory: memory)
         other = build(mapped, 300, 4, jobs=threads, tmp=tmp_path, **limit)
         assert other.states.tobytes() == whole.states.tobytes()
         assert other.arcs.tobytes() == whole.arcs.tobytes()
@@ -130,7 +130,7 @@ def test_invalid_labels(labels: list[int]) -> None:
 
 
 def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=r"/nowhere/at/all: .*: No such file or directory.*`tmp`"):
         build(random_labels(), 300, 3, tmp="/nowhere/at/all")
 
@@ -150,7 +150,7 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
             self.written[file] = self.written.get(file, 0) + records.nbytes
             filed.append(sum(self.written.values()))
 
-    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "memory_for_data", lambda *_: 0)
     monkeypatch.setattr(building, "Store", Watched)
     labels = random_labels()
     build(labels, 300, order, tmp=tmp_path, **limit)
@@ -159,7 +159,7 @@ def test_temporary_space_suffices(order: int, limit: dict, tmp_path: Path, monke
 
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))  # noqa: SIM115
-    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match=f"{tmp_path}: .*: No space left on device.*space"):
         build(random_labels(), 300, 3, tmp=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.disk import mounted
 from support.service import read_answer, request, serving
 
 import capfst
@@ -170,6 +171,17 @@ def test_files_are_removed(tmp_path, monkeypatch):
         for name, status in (("a.txt", 200), ("a.srt", 400), ("a.exe", 415)):
             assert service.ask("POST", f"/files?name={name}", b"x\ny").status == status
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_for_which_the_disk_has_no_room_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(disk := tmp_path / "disk"))
+    with mounted(disk, 1 << 20):
+        with serving() as service:
+            for size, status in ((400_000, 200), (600_000, 507), (1_200_000, 507)):  # the answer; the file
+                answer = service.ask("POST", "/files?name=a.txt", b"new york\n" * (size // 9))
+                assert answer.status == status
+                assert status == 200 or "no room" in answer.error
+        assert list(disk.iterdir()) == []
 
 
 def test_a_line_that_is_too_long_for_details_is_refused(service):

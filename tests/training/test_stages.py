@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -213,6 +214,21 @@ def test_a_full_disk_is_an_error_and_leaves_no_file(contextual_model, corpus, tm
         with pytest.raises(CapfstError, match="No space left on device"):
             capfst.train(corpus, disk / "cap.fst", clean=False, memory=memory)
         assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_ngrams": 9}, {"min_count": 10**9}, {"memory": 8 << 30, "jobs": 1024}], ids=str
+)
+def test_limits_that_the_corpus_exceeds_are_refused_before_contexts_are_learned(corpus, tmp_path, options):
+    begun = []
+
+    def progress(total, stage, unit):
+        begun.append(stage)
+        return nullcontext(lambda size: None)
+
+    with pytest.raises(OptionError, match=f"`{next(iter(options))}"):
+        capfst.train(corpus, tmp_path / "m.fst", clean=False, progress=progress, **options)
+    assert begun == ["reading"]
 
 
 _MEASURING = """
