@@ -100,6 +100,7 @@ class Marks:
                 is_drawing = drawing[-1] != "0"
             elif kind == "sound" and not _is_sound(mark, last, starts_line):
                 end = mark.start()  # it is text
+                continue
             elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
                 remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
             before += self._instead_of(mark)

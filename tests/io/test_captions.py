@@ -90,6 +90,7 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ("[door closes]", "(sighs) i know.", "[door closes]", "(sighs) I know."),
         ("who?", "- (laughing) me.\n- no.", "Who?", "- (laughing) Me.\n- No."),
         ("we live in paris (not in\nnew york) and", "yes.", "We live in Paris (not in\nNew York) and", "yes."),
+        ("john (on tape): who is it?", "the word(s) of john", "John (on tape): Who is it?", "The word(s) of John"),
         ("♪ we live in paris ♪", "he sang", "♪ We live in Paris ♪", "He sang"),
         ("JOHN: where is mary?", "MARY: in paris.", "JOHN: Where is Mary?", "MARY: In Paris."),
         ("JOHN: WHERE IS MARY?", "HE ASKED", "John: Where is Mary?", "He asked"),
