@@ -151,10 +151,10 @@ def _is_bullet(text: U8Array, start: i64, end: i64) -> bool:
 
 
 @inner
-def _after_quoting(text: U8Array, start: i64, end: i64) -> tuple[i64, i64]:
+def _after_quoting(text: U8Array, start: i64) -> tuple[i64, i64]:
     """Return the offset after the marks of quotation and white space with which a line begins, and how many marks."""
     depth = 0
-    while start < end and (text[start] == _QUOTING or text[start] == 32 or text[start] == 9):
+    while start < text.size and (text[start] == _QUOTING or text[start] == 32 or text[start] == 9):
         depth += text[start] == _QUOTING
         start += 1
     return start, depth
@@ -170,21 +170,21 @@ def _unwrap(text: U8Array, out: U8Array) -> None:
         while stop < text.size and n_lines < LONGEST:
             end = _line_end(text, stop)
             trimmed = _trimmed(text, stop, end)
-            if _after_quoting(text, stop, trimmed)[0] == trimmed or (n_lines > 0 and end + 1 - start > LARGEST):
+            if trimmed == stop or (n_lines > 0 and end + 1 - start > LARGEST):
                 break
             width = max(width, _width(text, stop, trimmed))
             stop = end + 1
             n_lines += 1
-        line, depth = start, _after_quoting(text, start, text.size)[1]
+        line, depth = start, _after_quoting(text, start)[1]
         for _ in range(n_lines - 1):
             end = _line_end(text, line)
-            after, depth_after = _after_quoting(text, end + 1, text.size)
+            after, depth_after = _after_quoting(text, end + 1)
             word_end = after
             while word_end < text.size and not (text[word_end] == 32 or 9 <= text[word_end] <= 13):
                 word_end += 1
             length = _width(text, line, _trimmed(text, line, end)) + 1 + _width(text, after, word_end)
-            is_same = depth_after == depth or depth_after == 0
-            if is_same and 10 * length > 9 * width and width >= _WIDTHS[0] and not _is_bullet(text, after, word_end):
+            goes_on = after < word_end and (depth_after == depth or depth_after == 0)
+            if goes_on and 10 * length > 9 * width and width >= _WIDTHS[0] and not _is_bullet(text, after, word_end):
                 for k in range(end, after):
                     out[k] = _INNER if text[k] == _NL or text[k] == _QUOTING else text[k]
             line, depth = end + 1, depth_after

@@ -156,7 +156,8 @@ def test_words_are_divided_again(text):
 @pytest.mark.slow
 def test_paragraphs_end_as_long_documents_do():
     line = "the lines of this paragraph have forty letters\n"
-    for data in ((line * 450).encode(), ("x" * 999 + "\n").encode() * 399):
+    quoted = f"> {line}" * 150 + ">\n" + f"> {line}" * 249
+    for data in ((line * 450).encode(), ("x" * 999 + "\n").encode() * 399, quoted.encode()):
         joined = bytes(unwrap(data))
         assert 2 <= joined.count(b"\n") <= 4
         assert b"".join(bytes(unwrap(part)) for part in whole_documents([data])) == joined
