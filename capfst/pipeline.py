@@ -394,7 +394,7 @@ class Pipeline:
         option `document`, documents and their own; with the option `wrapped`, the lines of a paragraph are one, which
         `rewrapped` undoes."""
         if self.options.wrapped:
-            text = bytes(unwrap(text))
+            text = bytes(unwrap(text, self.loaded.has_forms))
         for part in whole_documents([text]) if self.options.document and text else (text,):
             of_part = Style() if self.options.document else style
             head = of_part.head(part) if of_part and self.input_case == "evidence" else 0
@@ -451,7 +451,7 @@ class Pipeline:
 
     def rewrapped(self, text: bytes, recased: memoryview) -> memoryview:
         """Return the recased `pieces` of a text with its line ends."""
-        return rewrap(text, recased) if self.options.wrapped else recased
+        return rewrap(text, recased, self.loaded.has_forms) if self.options.wrapped else recased
 
     def recase_blocks(
         self, blocks: Iterable[bytes], jobs: int = 1, take: TakeStretches = lambda found: None

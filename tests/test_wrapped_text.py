@@ -69,6 +69,30 @@ def test_items_are_texts_of_their_own(recaser: Recaser) -> None:
     assert list(recaser.recase_lines(iter(items), wrapped=True)) == recaser(items, wrapped=True)
 
 
+def test_divided_words_and_quotations(recaser: Recaser) -> None:
+    quoted = """\
+> > we have seen the towns of amer-
+> > ica and a painting by pablo pi-
+> > casso in the middle of new
+> > york and in stratford-upon-
+> > avon.
+> he said so, and so did angela
+merkel last year.
+"""
+    cased = """\
+> > We have seen the towns of Amer-
+> > ica and a painting by Pablo Pi-
+> > casso in the middle of New
+> > York and in Stratford-upon-
+> > Avon.
+> He said so, and so did Angela
+Merkel last year.
+"""
+    assert recaser(quoted, wrapped=True) == recaser(quoted.upper(), wrapped=True) == cased
+    marked = recaser(quoted, wrapped=True, restore="punctuation,case").replace(",", "")
+    assert marked == cased.replace(",", "")
+
+
 def test_translations_are_not_wrapped(recaser: Recaser) -> None:
     with pytest.raises(OptionError, match="wrapped"):
         recaser.recase_aligned("x", "X", wrapped=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from capfst.io.running_text import Copy, Span, in_capitals, spans_between, upper
+from capfst.io.running_text import Copy, Span, are_capitals, in_capitals, spans_between, upper
 from capfst.text.sentences import CLOSES, ENDS
 
 _SOUND, _SOUND_LINE = 3, 6  # most words in round brackets that are a sound: inside a line, and as a whole line
@@ -38,6 +38,7 @@ _first_word = re.compile(r"[^\W\d_][\w'’]*").search
 _label = re.compile(r"\s*[^\W\d_a-z][\w.'’#&/-]*(?: [^\W_a-z][\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
 _voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
 _drawing = re.compile(r"\\p(\d+)").findall
+FindMarks = Callable[[str, int, int], Iterable[re.Match[str]]]
 
 
 class CueText(NamedTuple):
@@ -82,7 +83,7 @@ class Marks:
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data, start, stop, begin, last) if starts_line else (0, False)
+                skipped, breaks = _beginning(data, start, stop, begin, last, self._marks) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -100,6 +101,7 @@ class Marks:
                 is_drawing = drawing[-1] != "0"
             elif kind == "sound" and not _is_sound(mark, last, starts_line):
                 end = mark.start()  # it is text
+                continue
             elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
                 remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
             before += self._instead_of(mark)
@@ -134,24 +136,29 @@ def _is_shout(text: str) -> bool:
 
 
 @lru_cache(1)  # a cue may have many labels
-def _capitals(data: str, begin: int, last: int) -> range:
-    """Return the offsets from which the cue data[begin:last] is, up to its end, in capitals."""
-    offsets = range(last - 1, begin - 1, -1)
-    upper = next((i for i in offsets if data[i].isupper()), begin - 1)
-    other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
-    return range(max(other + 1, begin), upper + 1)
+def _capitals(data: str, begin: int, last: int, marks: FindMarks) -> set[int]:
+    """Return the offsets from which the words of the cue data[begin:last] are, up to its end, in capitals."""
+    words = list(data[begin:last])
+    for mark in marks(data, begin, last):
+        words[mark.start() - begin : mark.end() - begin] = " " * len(mark[0])
+    offsets, n_upper, n_lower = set(), 0, 0
+    for i in reversed(range(len(words))):
+        n_upper, n_lower = n_upper + words[i].isupper(), n_lower + words[i].islower()
+        if are_capitals(n_upper, n_lower):
+            offsets.add(begin + i)
+    return offsets
 
 
-def _beginning(data: str, start: int, end: int, begin: int, last: int) -> tuple[int, bool]:
+def _beginning(data: str, start: int, end: int, begin: int, last: int, marks: FindMarks) -> tuple[int, bool]:
     """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
-    speaker begins. The cue is data[begin:last]."""
+    speaker begins. The cue is data[begin:last], in which `marks` finds the marks."""
     text = data[start:end]
     if text.lstrip()[:1].islower():
         return 0, _lone_label(text) is not None
     dash = _dash(text)
     skipped = dash.end() if dash else 0
     label = _label(text, skipped)
-    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last):
+    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, marks):
         skipped = label.end()
     return skipped, bool(dash or label)
 

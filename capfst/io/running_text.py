@@ -430,7 +430,11 @@ def in_capitals(text: str) -> bool:
     """Return whether most letters of a text are capitals."""
     if text.isupper() or text.islower():
         return text.isupper()
-    n_upper, n_lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    return are_capitals(sum(map(str.isupper, text)), sum(map(str.islower, text)))
+
+
+def are_capitals(n_upper: int, n_lower: int) -> bool:
+    """Return whether most of so many letters are capitals."""
     return n_upper > _CAPITALS * (n_upper + n_lower)
 
 

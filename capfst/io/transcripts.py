@@ -50,8 +50,11 @@ _UNITS = (1, 1e-3, 1e-7)  # of times, in seconds
 _LONG = 60  # seconds: more than most words or segments last
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
+_CAPTION = "utf8"  # YouTube's text of captions, whose lines are wrapped
 _MARKS = tuple(",.?!;:…。，、？！")
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
+_white = re.compile(r"\s")
+_wrapped = re.compile(r"\n(?!\s*(?:[-–]|>>))").sub  # not before another speaker
 _tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
 Path = tuple[Step, ...]
@@ -209,7 +212,15 @@ class Transcript(JsonItems, SpeechFile):
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        return RunningText(data, spans, copies, escape, n_items, times=partial(_times, [*views.values()]))
+        return RunningText(data, spans, copies, _escaped, n_items, times=partial(_times, [*views.values()]))
+
+
+def _escaped(old: str, recased: str) -> str:
+    """Return the characters of a recased string, with the escapes and the white space of the old one."""
+    if "\\n" in old:
+        spaces = iter(_white.findall(unescape(old)))
+        recased = _white.sub(lambda _: next(spaces), recased)
+    return escape(old, recased)
 
 
 def _letters(spans: list[Span]) -> str:
@@ -278,7 +289,8 @@ def _spans(texts: list[_Text]) -> list[Span]:
             is_part = has_spaces and _array_of(text) is _array_of(last) and not is_spaced
             has_one = text.value[0].isspace() or last.value[-1].isspace() or text.value in _MARKS
             before = ("" if is_part or has_one else " ") if continues else "\n"
-        spans.append(Span(text.start, text.end, text.value, before))
+        value = _wrapped(" ", text.value) if text.path[-1] == _CAPTION else text.value
+        spans.append(Span(text.start, text.end, value, before))
         last, is_spaced = text, False
     return apart_in_capitals(spans)
 

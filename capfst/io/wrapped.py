@@ -1,12 +1,14 @@
 """Detect text whose lines are wrapped at a fixed width, as in mails, licenses and Project Gutenberg's books, and join
-its lines to paragraphs: for training, one per line (`paragraphs`); for recasing, with their line ends as other white
-space (`unwrap`), which become line ends again (`rewrap`).
+its lines to paragraphs: for training, one per line (`paragraphs`); for recasing, with their line ends, and the marks of
+quotation after these, as other white space (`unwrap`), and with divided words as one, which `rewrap` undoes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +98,22 @@ def _is_divided(line: str, after: str) -> bool:
 
 
 _NL, _INNER = 10, 11
-"""A line end, and the vertical tab that stands for one inside a paragraph."""
+"""A line end, and the vertical tab that stands for one inside a paragraph, and for marks of quotation after it."""
+_QUOTING = 62  # >
+_WHITE = b" \t\n\v\f\r"
+_division = re.compile(rb"-[ \t\r]*\v[ \t\v]*").finditer
+_first = re.compile(rb"[!-@\[-`{-~]*([A-Za-z\x80-\xff]+)").fullmatch
+_second = re.compile(rb"([A-Za-z\x80-\xff]+)\S*").match
+IsWord = Callable[[bytes], bool]
+
+
+class _Divided(NamedTuple):
+    """A word that a hyphen divides at a line end, with what is attached to it."""
+
+    start: int
+    first: bytes
+    between: bytes  # the hyphen and white space
+    second: bytes
 
 
 @inner
@@ -133,9 +150,20 @@ def _is_bullet(text: U8Array, start: i64, end: i64) -> bool:
     return 48 <= first <= 57 and (last == 41 or last == 46)
 
 
+@inner
+def _after_quoting(text: U8Array, start: i64) -> tuple[i64, i64]:
+    """Return the offset after the marks of quotation and white space with which a line begins, and how many marks."""
+    depth = 0
+    while start < text.size and (text[start] == _QUOTING or text[start] == 32 or text[start] == 9):
+        depth += text[start] == _QUOTING
+        start += 1
+    return start, depth
+
+
 @kernel
 def _unwrap(text: U8Array, out: U8Array) -> None:
-    """Put _INNER into a copy of the text, instead of the line ends inside paragraphs."""
+    """Put _INNER into a copy of the text, instead of the line ends inside paragraphs and marks of quotation after
+    them."""
     start = 0
     while start < text.size:
         stop, n_lines, width = start, 0, 0
@@ -147,41 +175,78 @@ def _unwrap(text: U8Array, out: U8Array) -> None:
             width = max(width, _width(text, stop, trimmed))
             stop = end + 1
             n_lines += 1
-        line = start
+        line, depth = start, _after_quoting(text, start)[1]
         for _ in range(n_lines - 1):
             end = _line_end(text, line)
-            after = end + 1
-            while text[after] == 32 or text[after] == 9:
-                after += 1
+            after, depth_after = _after_quoting(text, end + 1)
             word_end = after
             while word_end < text.size and not (text[word_end] == 32 or 9 <= text[word_end] <= 13):
                 word_end += 1
             length = _width(text, line, _trimmed(text, line, end)) + 1 + _width(text, after, word_end)
-            if 10 * length > 9 * width and width >= _WIDTHS[0] and not _is_bullet(text, after, word_end):
-                out[end] = _INNER
-            line = end + 1
+            goes_on = after < word_end and (depth_after == depth or depth_after == 0)
+            if goes_on and 10 * length > 9 * width and width >= _WIDTHS[0] and not _is_bullet(text, after, word_end):
+                for k in range(end, after):
+                    out[k] = _INNER if text[k] == _NL or text[k] == _QUOTING else text[k]
+            line, depth = end + 1, depth_after
         start = stop if n_lines > 0 else _line_end(text, start) + 1
 
 
-def unwrap(text: bytes) -> memoryview:
+def unwrap(text: bytes, is_word: IsWord = lambda word: False) -> memoryview:
     """Return a text with the line ends inside its paragraphs as other white space.
 
     A paragraph ends at a blank line, or as a long document does (documents.py). It also ends before the item of a list,
-    and after a line into which the first word of the next would fit, given its longest line: titles and verses are not
-    joined.
+    where the depth of a quotation changes, and after a line into which the first word of the next would fit, given its
+    longest line: titles and verses are not joined. What divides a word, if that `is_word`, follows it as white space.
     """
+    out = _joined(text)
+    for start, first, between, second in _divided(out, is_word):
+        glued = (first + second).ljust(len(first + between + second), b"\v")
+        out[start : start + len(glued)] = np.frombuffer(glued, np.uint8)
+    return out.data
+
+
+def rewrap(text: bytes, recased: bytes | memoryview, is_word: IsWord = lambda word: False) -> memoryview:
+    """Return the recased text of `unwrap`, with the line ends of the text, and its words divided."""
+    out, joined, data = np.array(np.frombuffer(recased, np.uint8)), _joined(text), bytes(recased)
+    places, before, more = _line_ends(out), _line_ends(joined), 0
+    for word in _divided(joined, is_word):
+        end = int(places[np.searchsorted(before, word.start) + more])
+        start = _start_of_word(data, end)
+        split = start + _characters(data[start:end])[len(_characters(word.first))]
+        divided = data[start:split] + word.between + data[split:end]
+        out[start : start + len(divided)] = np.frombuffer(divided, np.uint8)
+        more += len(word.between) - word.between.count(b"\v")
+    out[_line_ends(out)] = np.frombuffer(text, np.uint8)[before]
+    return out.data
+
+
+def _joined(text: bytes) -> U8Array:
     original = np.frombuffer(text, np.uint8)
     out = original.copy()
     _unwrap(original, out)
-    return out.data
+    return out
 
 
-def rewrap(text: bytes, recased: bytes | memoryview) -> memoryview:
-    """Return the recased text of `unwrap`, with the line ends of the text."""
-    out = np.array(np.frombuffer(recased, np.uint8))
-    original = np.frombuffer(text, np.uint8)
-    out[_line_ends(out)] = original[_line_ends(original)]
-    return out.data
+def _divided(text: U8Array, is_word: IsWord) -> Iterator[_Divided]:
+    """Yield the divided words of a text, of which none follows another directly."""
+    data, end = text.tobytes(), 0
+    for between in _division(data):
+        start = _start_of_word(data, between.start())
+        first, second = _first(data, start, between.start()), _second(data, between.end())
+        if start >= end and first and second and is_word(first[1] + second[1]):
+            yield _Divided(start, first[0], between[0], second[0])
+            end = second.end()
+
+
+def _start_of_word(text: bytes, end: int) -> int:
+    while end > 0 and text[end - 1] not in _WHITE:
+        end -= 1
+    return end
+
+
+def _characters(text: bytes) -> list[int]:
+    """Return where characters begin, as `_width` counts them."""
+    return [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80 and byte != 0xCC]
 
 
 def _line_ends(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:

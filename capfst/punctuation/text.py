@@ -2,7 +2,7 @@
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
 can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, nor
-after a remark ([laughs]) or the number of an item (2)) with which a sentence begins.
+after a remark ([laughs]) or the number of an item (2)) with which a sentence begins (`aside_end`).
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -18,13 +18,15 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, U8Array, U32Array, i64, u8, u64
 from capfst.punctuation.network import AHEAD, COMMA, NONE, PERIOD, QUESTION
+from capfst.text.sentences import aside_end
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, Tokens
 from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, decode, is_in
 
 _ENDING = 3  # bytes
 _MARKS = ascii_set(",.:;?!")
 _QUOTES = ascii_set("\"'`([{")
+_BRACKET = ord("[")  # of a remark, also after a comma
 _SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
 _KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
 IGNORED = 255
@@ -84,7 +86,7 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
     gaps.vectors[:AHEAD] = 0
     gaps.lines[0] = 0
     has_word = False  # on this line
-    remark = -1  # the first word in the square brackets with which a sentence begins
+    passed = 0  # the `aside_end` of the last beginning of a sentence
     for i in range(words.starts.size):
         start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
         if token_type == NEWLINE:
@@ -93,12 +95,15 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 used += AHEAD
                 lines += 1
                 gaps.lines[lines] = n
-            has_word, remark = False, -1
-        elif token_type == MARKS:
+            has_word = False
+            continue
+        is_after_mark = has_word and start > last_end and not gaps.is_open[n - 1]
+        if i >= passed and (
+            not has_word or words.may_begin[i] or (is_after_mark and (i == passed or buf[start] == _BRACKET))
+        ):
+            passed = aside_end(buf, Tokens(words.starts, words.ends, words.token_types), i)
+        if token_type == MARKS:
             code = decode(buf, start, end)[0]
-            if code == 91 and (not has_word or not gaps.is_open[n - 1]):
-                remark = n
-            is_item = code == 41 and has_word and n - 1 == gaps.lines[lines] and 48 <= buf[words.starts[i - 1]] <= 57
             if has_word:
                 if is_in(code, _MARKS) or code == 0x2026 or code == 45 or 0x2010 <= code <= 0x2015:
                     gaps.is_open[n - 1] = False
@@ -106,10 +111,8 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                     start == last_end == gaps.ends[n - 1] and not is_in(code, _QUOTES) and not 0x2018 <= code <= 0x201F
                 ):
                     gaps.ends[n - 1] = end
-                    if is_item or (remark >= 0 and code == 93):
+                    if i + 1 == passed:
                         gaps.is_open[n - 1] = False
-            if code == 93:
-                remark = -1
         else:
             if has_word and gaps.is_open[n - 1] and not _has_space(buf, gaps.ends[n - 1], start, info):
                 gaps.is_open[n - 1] = False

@@ -294,6 +294,13 @@ def test_escapes_and_order_stay(recaser: Recaser) -> None:
     assert json.loads(out)["segments"][0]["text"] == "Café"
 
 
+def test_the_lines_of_captions_are_wrapped(recaser: Recaser) -> None:
+    text = r"""{"events": [{"segs": [{"utf8": "i met john smith in new\nyork \\n\t."}]},
+        {"segs": [{"utf8": "- yes.\n- no"}]}]}"""
+    cased = text.replace("i met john smith in new", "I met John Smith in New").replace("york", "York")
+    assert recased(recaser, text) == cased.replace("- yes", "- Yes").replace("- no", "- No")
+
+
 def test_fields(recaser: Recaser) -> None:
     text = json.dumps({"a": {"b": [{"c": "i live"}, {"c": "in paris"}]}, "d.e": "i live in paris", "f": "york"})
     out = json.loads(recased(recaser, text, fields=("a.b[].c", r"d\.e")))

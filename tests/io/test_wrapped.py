@@ -95,6 +95,9 @@ LINE = "the first line has thirty-eight letters"
         (f"{LINE}\n- and", f"{LINE}\n- and"),
         (f"{LINE}\n12. and", f"{LINE}\n12. and"),
         (f"ééééééééééééééé\n{LINE}", f"ééééééééééééééé\n{LINE}"),
+        (f"> {LINE}\n> and\n>\n> or", f"> {LINE}|| and\n>\n> or"),
+        (f"> > {LINE}\n> > - and\n> or\nand", f"> > {LINE}\n> > - and\n> or\nand"),
+        (f">> {LINE}\nand", f">> {LINE}|and"),  # as in captions
     ],
 )  # fmt: skip
 def test_lines_of_paragraphs(text, joined):
@@ -119,10 +122,42 @@ def test_rewrapping_undoes_unwrapping(lines, is_ended):
     assert b"".join(bytes(unwrap(part)) for part in whole_documents([data])) == bytes(joined)
 
 
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        (' "amer-\nica.\n', ' "america.||\n'),
+        (" amer-\r\n>  ica's, and", " america's,|||||| and"),
+        (" a well-\nknown", " a well-|known"),  # not a word
+        (" new-amer-\nica", " new-amer-|ica"),
+        (" x-amer-\nica", " x-amer-|ica"),
+        (" inter-\namer-\nica", " inter-|amer-\nica"),  # a short line
+    ],
+)  # fmt: skip
+def test_divided_words(text, joined):
+    data, is_word = f"> {LINE}{text}".encode(), {b"america"}.__contains__
+    found = bytes(unwrap(data, is_word))
+    assert found.decode().replace("\v", "|") == f"> {LINE}{joined}"
+    assert bytes(rewrap(data, found, is_word)) == data
+
+
+PARTS = st.sampled_from(["a-\n", "(é- \n", "İ-\r\n> ", "b,", "\v", "\x1a", "\0", ".", "-", "x y", " > ", "\n"])
+
+
+@given(st.lists(PARTS, max_size=20).map("".join))
+def test_words_are_divided_again(text):
+    data = f"{'x' * 30}\n{text}".encode()
+    found, other = unwrap(data, bool), unwrap(lower(data.decode()).encode(), bool)
+    assert len(found) == len(data)
+    assert bytes(rewrap(data, found, bool)) == data
+    assert bytes(rewrap(data, bytes(found).replace(b"b,", b"b,,"), bool)) == data.replace(b"b,", b"b,,")
+    assert bytes(rewrap(data, other, bool)).decode() == lower(data.decode())
+
+
 @pytest.mark.slow
 def test_paragraphs_end_as_long_documents_do():
     line = "the lines of this paragraph have forty letters\n"
-    for data in ((line * 450).encode(), ("x" * 999 + "\n").encode() * 399):
+    quoted = f"> {line}" * 150 + ">\n" + f"> {line}" * 249
+    for data in ((line * 450).encode(), ("x" * 999 + "\n").encode() * 399, quoted.encode()):
         joined = bytes(unwrap(data))
         assert 2 <= joined.count(b"\n") <= 4
         assert b"".join(bytes(unwrap(part)) for part in whole_documents([data])) == joined
