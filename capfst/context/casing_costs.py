@@ -286,20 +286,18 @@ def _keep_small(
     CasingCosts; `options` may have one row."""
     arc = 0
     for i in range(is_small.size):
-        n_forms = i64(words.n_forms[i])
-        forms = part(form_shapes, words.first_labels[i], n_forms)
-        kept = 0  # the form in lower case, or the first in that shape
-        for k in range(n_forms):
-            kept = k if forms[k] == Shape.LOWER else kept
-        for k in range(n_forms if is_small[i] else 0):
-            arc_costs[arc + k] = 0 if k == kept else np.inf
+        forms = part(form_shapes, words.first_labels[i], i64(words.n_forms[i]))
+        has_lower = False
+        for shape in forms:
+            has_lower = has_lower or shape == Shape.LOWER
+        for k in range(forms.size if is_small[i] else 0):
+            arc_costs[arc + k] = 0 if forms[k] == Shape.LOWER or (k == 0 and not has_lower) else np.inf
         if is_small[i]:
-            is_form = n_forms > 0 and forms[kept] == Shape.LOWER
-            shapes[i] = AS_FORM if is_form else Shape.LOWER.value
+            shapes[i] = AS_FORM if has_lower else Shape.LOWER.value
             if i < options.shape[0]:
                 options[i] = np.inf
-                options[i, N_SHAPES if is_form else Shape.LOWER.value] = 0 if kept == 0 else np.inf
-        arc += n_forms
+                options[i, N_SHAPES if has_lower else Shape.LOWER.value] = arc_costs[arc] if has_lower else 0
+        arc += forms.size
 
 
 def casing_costs(
