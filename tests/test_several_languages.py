@@ -156,6 +156,10 @@ def test_frequent_words_of_each_language_are_kept(texts: Path) -> None:
         "&apos;n appel per dag is gezond.",
         '"\'k heb het niet gedaan", zei hij',
         "'S AVONDS LEEST HIJ.",
+        "‘s avonds leest hij.",
+        "`s avonds leest hij.",
+        "'K Weet het niet. Hij leest.",
+        "'N Mooie dag.",
     ],
 )
 def test_the_word_after_a_dutch_clitic_has_the_capital(text: str) -> None:
@@ -163,6 +167,16 @@ def test_the_word_after_a_dutch_clitic_has_the_capital(text: str) -> None:
     recased = multi(text)
     assert re.match(r"\W*(?:&apos;)?[nks] [A-Z]", recased)
     assert multi.confidence(text).text == multi.nbest(text, 1)[0].text == recased
+
+
+def test_a_dutch_clitic_is_small_without_such_a_form_in_the_model() -> None:
+    """The model has ns only as NS; and 'T, with a capital that may come from its position, does not keep it."""
+    multi = capfst.load("nl", sentence_case=True)
+    assert multi("'ns kijken.") == "'ns Kijken."
+    assert multi("'S Avonds gaan we. 'T is laat.") == "'s Avonds gaan we. 't Is laat."
+    candidates = multi.nbest("'ns kijken.", 3)
+    assert all(candidate.text.startswith("'ns ") for candidate in candidates)
+    assert multi.explain("'ns kijken.").words
 
 
 def test_roman_numbers_in_title_case_have_no_dots() -> None:

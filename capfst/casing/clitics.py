@@ -1,8 +1,9 @@
 """Clitics in capitals: YOU'RE and WON'T are two words each for the LM, but one for their writer.
 
 In: the words of a text; then the forms on the best path. Out: the same forms, but such a clitic agrees with its word:
-*you're* or *YOU'RE*, not *you'RE*; *WON'T*, not *WOn't*. Only *'S* becomes small after any word (*CEO's*). So the
-capitals of *IT'S* do not show whether it is an acronym: of an ordinary word, they are no evidence.
+*you're* or *YOU'RE*, not *you'RE*; *WON'T*, not *WOn't*. Only *'S* and Turkish suffixes become small after any word
+(*CEO's*, *NATO'nun*). So the capitals of *IT'S* do not show whether it is an acronym: of an ordinary word, they are no
+evidence.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u8
 from capfst.text.sentences import is_apostrophe
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import WORD
-from capfst.text.unicode import INFO, decode
+from capfst.text.tokenizer import WORD, clitic_end
+from capfst.text.unicode import INFO, apostrophe, decode
 
 _SMALL_N, _SMALL_S = ord("n"), ord("s")
 
@@ -52,7 +53,11 @@ def _agree(
         clitic, form, shape = i + 1, labels[i], i64(shapes[i])
         if shape == AS_FORM or form != words.first_labels[i]:
             shape = shape_of(forms.data, forms.offsets[form], forms.offsets[form + 1], info)
-        is_upper = shape == Shape.UPPER and buf[words.ends[clitic] - 1] | 32 != _SMALL_S
+        start, end = words.starts[clitic], words.ends[clitic]
+        letters = start + 1 if apostrophe(buf, start, end) == 0 else start  # n't
+        letters += apostrophe(buf, letters, end)
+        is_suffix = buf[letters] | 32 == _SMALL_S or clitic_end(buf, letters, end, info) != end
+        is_upper = shape == Shape.UPPER and not is_suffix
         labels[clitic] = words.first_labels[clitic]
         shapes[clitic] = u8(Shape.UPPER.value) if is_upper else u8(Shape.LOWER.value)
 

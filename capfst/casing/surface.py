@@ -29,7 +29,7 @@ from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
-_SMALL_I = ord("i")
+_SMALL_I, _HYPHEN = ord("i"), ord("-")
 _I, _APOSTROPHE = ord("I"), ord("'")
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -93,17 +93,23 @@ def _put_dots(
 
 @outlined
 def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: Spelling) -> i64:
-    """Capitalize out[start:end] if it begins with a letter and has no capital. Return the new end. `scratch` as for
-    `spell`."""
-    i = start
+    """Capitalize out[start:end] if it begins with a letter and has no capital, or none before its first hyphen, where
+    several letters are (anti-American, unlike a-Moll). Return the new end. `scratch` as for `spell`."""
+    i, size = start, 0
     while i < end:
-        code, i = uni.decode(out, i, end)
+        code, after = uni.decode(out, i, end)
+        if code == _HYPHEN and size > 1:
+            break
         if spelling.lowering.info[code] & uni.IS_UPPER:
             return end
+        i, size = after, size + 1
     first = uni.decode(out, start, end)[0]
     if uni.mapped(spelling.title, first) == first:
         return end
-    return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, scratch, spelling))
+    rest = scratch.size - (end - i)
+    _copy(out, i, end, scratch, rest)
+    j = _compose_dotted(out, start, spell(out, start, i, Shape.CAPITALIZED, scratch, spelling))
+    return _copy(scratch, rest, scratch.size, out, j)
 
 
 @outlined

@@ -282,21 +282,21 @@ def prune(n_forms: U32Array, written: Written, arc_costs: F32Array) -> None:
 def _keep_small(
     words: Words, is_small: BoolArray, form_shapes: U8Array, arc_costs: F32Array, shapes: U8Array, options: F32Matrix
 ) -> None:
-    """Exclude the casings of these words that are not in lower case, if they have such a form. form_shapes: by label.
-    The rest are arrays of CasingCosts; `options` may have one row."""
+    """Exclude the casings of these words that are not in lower case. form_shapes: by label. The rest are arrays of
+    CasingCosts; `options` may have one row."""
     arc = 0
     for i in range(is_small.size):
         forms = part(form_shapes, words.first_labels[i], i64(words.n_forms[i]))
         has_lower = False
         for shape in forms:
-            has_lower = has_lower or (is_small[i] and shape == Shape.LOWER)
-        for k in range(forms.size if has_lower else 0):
-            arc_costs[arc + k] = 0 if forms[k] == Shape.LOWER else np.inf
-        if has_lower:
-            shapes[i] = AS_FORM
+            has_lower = has_lower or shape == Shape.LOWER
+        for k in range(forms.size if is_small[i] else 0):
+            arc_costs[arc + k] = 0 if forms[k] == Shape.LOWER or (k == 0 and not has_lower) else np.inf
+        if is_small[i]:
+            shapes[i] = AS_FORM if has_lower else Shape.LOWER.value
             if i < options.shape[0]:
                 options[i] = np.inf
-                options[i, N_SHAPES] = arc_costs[arc]
+                options[i, N_SHAPES if has_lower else Shape.LOWER.value] = arc_costs[arc] if has_lower else 0
         arc += forms.size
 
 
@@ -353,9 +353,6 @@ def casing_costs(
         sizes = np.diff(text.ends, prepend=0)
         of_words = np.repeat(of_sentences, sizes)
         costs = costs._replace(languages=of_words)
-        is_small = small_words(buf, words.tokens, symbols.language, of_words)
-        if context is not None and is_small.any():
-            _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
         if symbols.language.dotted:
             are_dotted = np.isin(of_sentences, symbols.language.dotted)
             if language == ANY and are_dotted.any():  # not few words in a line of another language
@@ -366,6 +363,11 @@ def casing_costs(
             found = [match.start() for match in _find_dots(buf.data)] if text_has_dots else []
             are_dotted[np.searchsorted(text.ends, np.searchsorted(words.starts, found, "right") - 1, "right")] = False
             costs = costs._replace(dotted=np.repeat(are_dotted, sizes))
+    is_small = small_words(buf, words.tokens, symbols.language, costs.languages)
+    if context is not None and is_small.any():
+        _keep_small(words, is_small, context.shapes, arc_costs, shapes, options)
+        if costs.keeps_capital is not None:
+            costs.keeps_capital[is_small] = 0
     if spellings is not None:
         _set_spelling_evidence(text, spellings.words, spellings.shapes)
         score(text, spellings, log_p)

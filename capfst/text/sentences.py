@@ -41,6 +41,7 @@ NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
 _LONGEST_TITLE = 5  # bytes of a word with a period before a name
 _LONGEST_REMARK = 16  # words and marks in brackets
 _NONE = np.empty(0, np.bool_)
+_LEFT_QUOTE, _BACKTICK = 0x2018, 96
 _LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
 
 
@@ -69,7 +70,8 @@ def _mark_small_first(
 ) -> None:
     """Mark in small_first, bool[n], the tokens of this language that are one of the words after an apostrophe that stay
     small at the start of a sentence ('s, 't), each as the lowest bytes of an integer. The apostrophe may be a token of
-    its own; a quote that closes after the word makes it another ('t'). languages: of each token."""
+    its own, or what is often typed instead of it (‘s `s); a quote that closes after the word makes it another ('t').
+    languages: of each token."""
     starts, ends, token_types = tokens
     for i in range(starts.size):
         start = starts[i]
@@ -78,8 +80,10 @@ def _mark_small_first(
         code, after = decode(buf, start, ends[i])
         if is_apostrophe(code):
             start = after
-        elif i == 0 or ends[i - 1] != start or not is_apostrophe(decode(buf, starts[i - 1], start)[0]):
-            continue
+        else:
+            code = decode(buf, starts[i - 1], start)[0] if i > 0 and ends[i - 1] == start else i64(0)
+            if not (is_apostrophe(code) or code == _LEFT_QUOTE or code == _BACKTICK):
+                continue
         if ends[i] - start > _LONGEST_SMALL:
             continue
         is_quoted = (

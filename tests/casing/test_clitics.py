@@ -23,3 +23,13 @@ def test_they_agree_in_any_case(words: list[tuple[str, str]]) -> None:
     assert not _disagrees(recased)
     assert recaser(recased) == recased
     assert recaser.nbest(recased, 1)[0].text == recaser.confidence(recased).text == recased
+
+
+def test_turkish_suffixes_stay_small_after_acronyms() -> None:
+    recaser = capfst.load("tr")
+    for text in (
+        "TBMM'NİN KARARI VE NATO’NUN SESİ",
+        "tbmm'nin kararı ve nato’nun sesi",
+        "TBMM'Nin Kararı Ve Nato’Nun Sesi",
+    ):
+        assert recaser(text) == "TBMM'nin kararı ve NATO’nun sesi"

@@ -357,6 +357,25 @@ def test_a_word_with_a_capital_keeps_it():
 
 
 @pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("anti-American", "Anti-American"),
+        ("pre-World-War", "Pre-World-War"),
+        ("ⱥb-É-xyz", "Ⱥb-É-xyz"),  # the capital is shorter
+        ("ɫb-É-xyz", "Ɫb-É-xyz"),  # and longer
+        ("a-Moll", "a-Moll"),
+        ("iPhone-App", "iPhone-App"),
+    ],
+)
+def test_a_compound_with_a_capital_after_a_hyphen_gets_another(form: str, expected: str) -> None:
+    t = transducer_of([form], False)
+    buf = np.frombuffer(f"{form} x".lower().encode(), np.uint8)
+    words = t.words(buf)
+    out = bytes(write(buf, words, one_sentence(words.first_labels), CasingCosts(), t.symbols, False, True)).decode()
+    assert out == f"{expected} x"
+
+
+@pytest.mark.parametrize(
     "text", ["the İ letter", "İ", "İ. and İ", "they saw İZMİR", "İzmir", "i\u0307zmir", "I\u0307zmir"]
 )
 def test_a_capital_with_a_dot_is_one_character(text: str) -> None:
