@@ -23,6 +23,8 @@ from capfst.system.budget import PROGRAM
 _PER_LABEL = 80  # bytes per word in the arrays with an entry per word
 _PER_NGRAM = 64  # bytes per n-gram in the levels of a pruned model and during pruning
 _PER_TOKEN = 160  # bytes per token of a bucket in the arrays of a stage
+_VARIATION = 8 << 20  # bytes: what a process occupies is not always the same
+RESERVE = 16  # one in this many bytes of `memory` is for memory that the allocator keeps
 
 
 def _counted(labels: npt.NDArray, words: int, options: TrainOptions) -> Estimator:
@@ -52,10 +54,10 @@ def memory_for_data(options: TrainOptions, words: int, tokens: int) -> int | Non
     if options.max_ngrams is not None:
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
     if options.memory < used:
+        more = (used - options.memory) * RESERVE // (RESERVE - 1) + _VARIATION
         raise OptionError(
-            f"`memory` leaves {options.memory >> 20} MiB for n-grams, but {quantity(words, 'word')} and"
-            f" {quantity(tokens, 'token')} need at least {-(-used >> 20)} MiB. Raise it, use fewer `jobs`, lower"
-            " `max_ngrams`, or raise `min_count`."
+            f"`memory` is too little for the n-grams of {quantity(words, 'word')} and {quantity(tokens, 'token')}."
+            f" Raise it by {more >> 20} MiB, use fewer `jobs`, lower `max_ngrams`, or raise `min_count`."
         )
     return options.memory - used
 

@@ -46,7 +46,7 @@ from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
-from capfst.lm.estimate import acceptor, memory_for_data, temporary_space
+from capfst.lm.estimate import RESERVE, acceptor, memory_for_data, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
@@ -416,9 +416,9 @@ def estimate(text: Counted, job: Job) -> Acceptor:
 
 
 def _for_estimation(options: TrainOptions, used: int) -> TrainOptions:
-    """Return the options with the memory that is left: a sixteenth is a reserve for memory that the allocator keeps."""
+    """Return the options with the memory that is left, without the reserve."""
     memory = options.memory
-    return options if memory is None else replace(options, memory=memory - memory // 16 - used)
+    return options if memory is None else replace(options, memory=memory - memory // RESERVE - used)
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:

@@ -115,7 +115,7 @@ def test_no_sentence() -> None:
     [
         (2**31, 3, {}, "2,147,483,648 .*`min_count`"),
         (3, 3, {"max_ngrams": 3}, "`max_ngrams` is 3, .* 3 words"),
-        (3, 3, {"memory": 1 << 20}, r"`memory` leaves 1 MiB .*, but 3 words and 3 tokens .* \d+ MiB"),
+        (3, 3, {"memory": 1 << 20}, r"`memory` is too little .* 3 words and 3 tokens.* by \d+ MiB"),
     ],
 )
 def test_unsupported_options(words: int, order: int, options: dict, message: str) -> None:

@@ -266,6 +266,14 @@ def test_the_memory_that_the_error_names_is_enough_and_not_exceeded(corpus, tmp_
     assert capfst.load(path).pipeline.context is not None
 
 
+def test_the_memory_that_the_error_adds_for_ngrams_is_enough(corpus, tmp_path):
+    options = {"context": False, "clean": False, "jobs": 2}
+    with pytest.raises(OptionError, match="too little for the n-grams") as refused:
+        capfst.train(corpus, tmp_path / "m.fst", memory=100 << 20, **options)
+    more = int(re.search(r"Raise it by (\d+) MiB", str(refused.value))[1])
+    capfst.train(corpus, tmp_path / "m.fst", memory=100 + more << 20, **options)
+
+
 def test_warnings_name_one_of_many_inputs_and_the_cause_alone(tmp_path, caplog):
     files = [tmp_path / f"{n}.txt" for n in range(5)]
     for file in files:
