@@ -81,7 +81,7 @@ def test_rescore() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "arguments", "message"),
     [
-        ("a.srt", "in new york", (), "a.srt: no cues of SubRip. Choose another --format."),
+        ("a.srt", "in new york", (), "a.srt: no cues of SubRip. Rename it, or change --format"),
         ("a.ctm", "a b 1 2 c\nin paris", (), "a.ctm, line 2: not CTM, which has a recording"),
         ("a.json", '{"x": 1, "y": ["z"]}', (), "no field 'text'. Use --field with one of its texts: y[]."),
         ("a.json", '{"text": "x", "words": [{"word": "x"}', (), "a.json, line 1: invalid JSON"),

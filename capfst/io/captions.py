@@ -61,7 +61,7 @@ class Captions(SpeechFile):
             cues.append(self._marks.read(data, cue.start, cue.end, breaks))
         text = data.lstrip("\ufeff \t\r\n")
         if text and not (self._is_known or cues or re.match(self.begins, text)):
-            raise CorpusError(f"{self.path}: no cues of {self.title}. Choose another `format`.")
+            raise CorpusError(f"{self.path}: no cues of {self.title}. Rename it, or change `format` (recase, batch).")
         self._is_known = True
         remarks = Remarks([remark for cue in cues for remark in cue.remarks], self._remarks == "capitalized")
         spans, copies = joined_cues(cues)
