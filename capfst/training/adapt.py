@@ -163,12 +163,11 @@ def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job
     starts = check(symbols)
     contexts = contexts_for(base, symbols, starts)
     if PART in contexts:
-        if not isinstance(wanted, ContextOptions):
-            wanted = ContextOptions()
+        most = (wanted if isinstance(wanted, ContextOptions) else ContextOptions()).max_labels
         labels = labels_of(symbols, text.vocabulary.symbols)
         labels[1:][labels[1:] == 0] = labels[text.vocabulary.unknown]  # words that the LM does not keep
         languages = _languages(base) if contexts[PART].n_languages else []
-        learned = _sample(languages, labels.astype(np.uint32), text, inputs, wanted.max_labels)
+        learned = _sample(languages, labels.astype(np.uint32), text, inputs, most)
         contexts[PART] = adapted(contexts[PART], symbols, starts, text.corpus, labels, learned, job.show)
     elif not contexts:
         _log.warning("%s has no context model, so the adapted model has none either.", base.path)
