@@ -113,7 +113,7 @@ def can_train(name: str, options: TextOptions) -> bool:
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:
-    """Return the format object of a file; CorpusError if it is not a regular file, or cannot be recased by its suffix."""
+    """Return the format object of a file; CorpusError if it is a pipe, or files with its suffix cannot be recased."""
     refuse_special(path)
     return _file(path, options, [*FORMATS, *MARKUPS])
 
