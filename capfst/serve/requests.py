@@ -107,6 +107,12 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
+def refuse_query(request: Request) -> None:
+    """Raise RefusedError if a request whose options are in its body also has a query."""
+    if request.scope["query_string"]:
+        raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+
+
 def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
     """Return a request whose options are in the query of its address, with the fields that are in its body."""
     found: dict[str, Any] = {}

@@ -107,8 +107,8 @@ class Service:
         async with self._body(request) as body, self._handled:
             given = _DECODE[kind](body)
             is_object = isinstance(given, RecaseRequest)
-            if is_object and request.scope["query_string"]:
-                raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+            if is_object:
+                requests.refuse_query(request)
             name = "text" if kind == TEXT else "lines"
             asked = given if is_object else requests.from_query(request, **{name: given})
             requests.check(asked, self.limits, is_plain=kind == TEXT)
@@ -160,6 +160,7 @@ class Service:
         return JSONLines(request, self.budget, in_thread, lambda texts: recaser(texts, **options), self.streams)
 
     async def explain(self, request: Request) -> Response:
+        requests.refuse_query(request)
         async with self._body(request) as body, self._handled:
             asked = _decode_explain(body)
             requests.check(asked, self.limits)
