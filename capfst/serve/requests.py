@@ -107,12 +107,6 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
-def refuse_query(request: Request) -> None:
-    """Raise RefusedError if a request whose options are in its body also has a query."""
-    if request.scope["query_string"]:
-        raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
-
-
 def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
     """Return a request whose options are in the query of its address, with the fields that are in its body."""
     found: dict[str, Any] = {}
@@ -127,6 +121,15 @@ def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
         return msgspec.convert(found | body, kind, strict=False)
     except msgspec.ValidationError as error:
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
+
+
+def from_body(request: Request, body: Any) -> Any:
+    """Return a request, given its decoded body: an object, which has its options, or text, with those in the query."""
+    if not isinstance(body, msgspec.Struct):
+        return from_query(request, **{"text" if isinstance(body, str) else "lines": body})
+    if request.scope["query_string"]:
+        raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+    return body
 
 
 def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
