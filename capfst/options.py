@@ -640,12 +640,12 @@ def documented(kind: type) -> Callable[[Called], Called]:
 
 
 def described(option: Field[Any]) -> str:
-    """Return the help of an option, for Python: that of a flag `--no-…` describes False."""
+    """Return the help of an option, for Python: that of a flag `--no-…` alone describes False."""
     text = option.metadata["help"].replace(" (repeatable)", "")
     text = re.sub(r" +\[default: (.*?)\]", r" By default, \1.", text)
     text = re.sub(r"--([\w-]+)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
     if option.metadata["kind"] == "size":
         text = text.replace("such as 2G", "in bytes")
-    if option.default is True:
+    if option.default is True and option.metadata["kind"] != "pair":
         text = f"False: {text[0].lower()}{text[1:]}"
     return text

@@ -323,9 +323,10 @@ class Batch(NamedTuple):
     column: str
 
     def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
-        """Return {column: its rows in their best casing}; None stays None."""
+        """Return {column: its rows in their best casing}; None stays None. With `document`, each row is one."""
         texts = rows[self.column]
-        recased = iter(self.recaser([text for text in texts if text is not None]))
+        given = [text for text in texts if text is not None]
+        recased = map(self.recaser, given) if self.recaser.options.document else iter(self.recaser(given))
         return {self.column: [None if text is None else next(recased) for text in texts]}
 
 

@@ -180,13 +180,8 @@ class Stream:
         """Return the words as they were given out, or as they look now."""
         n_given = [*self._given, None].index(None)
         begin = max(0, n_given - CONTEXT)
-        before = "".join(
-            [
-                space + given.marked
-                for space, given in zip(self._spaces[begin:], self._given[begin:n_given], strict=False)
-                if given
-            ]
-        )
+        settled = zip(self._spaces[begin:], self._given[begin:n_given], strict=False)
+        before = "".join(space + given.marked for space, given in settled if given)
         utterance = encoded(before + self._line(n_given))
         first = continued(self._before, utterance) if self._before else b""
         line = np.frombuffer(first + utterance, np.uint8)

@@ -28,6 +28,13 @@ def test_a_batch_of_rows_is_recased_and_none_stays_none(path):
     assert expected[:5] == ["It works", None, "", "It works\nit", "it"]
 
 
+def test_each_row_is_a_document_of_its_own():
+    texts = ["the painter velters lived in rome.", "some velters left."]
+    recaser = capfst.load(document=True)
+    assert recaser(texts) != [recaser(text) for text in texts]
+    assert recaser.batch("text")({"text": texts}) == {"text": [recaser(text) for text in texts]}
+
+
 @pytest.mark.parametrize("options", [{}, {"sentence_case": True}, {"start_token": "<unk>"}, {"engine": "openfst"}])
 def test_a_pickled_recaser_is_the_same(path, options):
     recaser = capfst.load(path, **options)

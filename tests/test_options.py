@@ -8,7 +8,7 @@ import pytest
 
 import capfst
 from capfst.cli import cli
-from capfst.options import CALLS, ContextOptions, RecaseOptions, TrainOptions, flag_of, merged, with_flags
+from capfst.options import CALLS, ContextOptions, RecaseOptions, TrainOptions, described, flag_of, merged, with_flags
 
 COMMANDS = [("recase", RecaseOptions), ("batch", RecaseOptions), ("train", TrainOptions)]
 
@@ -29,6 +29,12 @@ def test_each_command_has_all_options_with_their_defaults(name, kind):
 def test_python_has_all_options_with_their_defaults(called, kind):
     parameters = inspect.signature(called).parameters
     assert all(parameters[each.name].default == each.default for each in fields(kind))
+
+
+def test_python_describes_the_value_that_a_flag_sets():
+    described_as = {each.name: described(each) for each in fields(RecaseOptions)}
+    assert described_as["breaks"].startswith("False: ")
+    assert described_as["keep_marks"].startswith("With `restore`")  # two flags, one for each value
 
 
 @pytest.mark.parametrize(

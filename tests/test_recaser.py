@@ -413,6 +413,7 @@ def test_lone_surrogates_pass_unchanged(golden):
     assert list(golden.recase_lines([text])) == [recased]
     assert golden.nbest(text, 1)[0][1] == recased
     assert golden.confidence(text)[0] == recased
+    assert golden("x\ud800", words={"X\ud800": None}) == "X\ud800"
     assert path_costs(golden, text.encode("utf-8", "surrogatepass")).tolist() == [
         pytest.approx(golden.nbest(text, 1)[0][0])
     ]

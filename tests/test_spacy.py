@@ -102,7 +102,7 @@ def test_a_batch_is_recased_at_once(monkeypatch):
 
 
 def test_each_doc_is_a_document_of_its_own():
-    texts = ["the painter hagvy lived in rome.", "the hagvy was there."]
+    texts = ["the painter velters lived in rome.", "some velters left."]
     nlp = blank(document=True)
     assert [doc.text for doc in nlp.pipe(texts)] == [capfst.load()(text, document=True) for text in texts]
 

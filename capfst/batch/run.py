@@ -25,7 +25,7 @@ from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, Display, Fil
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
-from capfst.io.files import failure_of, refuse_special
+from capfst.io.files import failure_of
 from capfst.io.formats import format_of
 from capfst.io.outputs import Plan, PlannedFile, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
@@ -122,7 +122,6 @@ class LocalRunner(NamedTuple):
             digest.update(data)
             self.advance(len(data))
 
-        refuse_special(file.input)
         before = Stamp.of(file.input, "")
         file_format = format_of(file.input, self.options)
         made_by = self.casing | file_format.settings

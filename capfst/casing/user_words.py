@@ -29,6 +29,7 @@ from capfst.text.restoring import unchanged
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import NEWLINE, WORD
 from capfst.text.unicode import GROWTH, Lowering, lower, lower_bytes
+from capfst.text.utf8 import encoded
 
 MOST_CASINGS = 10
 """Entries with the same words. Wherever these are in a text, the costs of each are compared."""
@@ -72,7 +73,7 @@ class UserWords:
         self.has_fixed, self.has_weights = (weights == ei.FIXED).any(), (weights < ei.FIXED).any()
 
     def _indexed(self, given: list[_Entry]) -> ei.EntryIndex:
-        data = "".join(f"{entry.text}\n" for entry in given).encode()
+        data = encoded("".join(f"{entry.text}\n" for entry in given))
         text, small = (np.frombuffer(each, np.uint8) for each in (data, lower_bytes(data, self.lowering)))
         words, in_lower_case = self.transducer.words(text), self.transducer.words(small)
         ends, others = (np.flatnonzero(each.token_types == NEWLINE) for each in (in_lower_case, words))

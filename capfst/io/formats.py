@@ -23,7 +23,7 @@ from capfst.exceptions import CapfstError, CorpusError
 from capfst.forks import loading
 from capfst.io.blocks import PIECE, raw_pieces
 from capfst.io.encodings import UTF8, Transcoding
-from capfst.io.files import NO_TEXT, failures_of, suffix_of
+from capfst.io.files import NO_TEXT, failures_of, refuse_special, suffix_of
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
 from capfst.options import FORMATS as NAMES
 from capfst.options import KEEP
@@ -113,7 +113,8 @@ def can_train(name: str, options: TextOptions) -> bool:
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:
-    """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
+    """Return the format object of a file; CorpusError if it is a pipe, or files with its suffix cannot be recased."""
+    refuse_special(path)
     return _file(path, options, [*FORMATS, *MARKUPS])
 
 
@@ -211,6 +212,7 @@ def _head(path: Path, options: TextOptions) -> bytes:
     """Return the first bytes of a file, as UTF-8; nothing if it cannot be read: its format says so."""
     transcoding = Transcoding(options.encoding, "replace") if options.encoding != UTF8 else None
     try:
+        refuse_special(path)
         head = b""
         for piece in raw_pieces(path, transcoding=transcoding):
             head += piece

@@ -123,6 +123,15 @@ def from_query(request: Request, kind: Any = RecaseRequest, **body: Any) -> Any:
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
 
 
+def from_body(request: Request, body: Any) -> Any:
+    """Return a request, given its decoded body: an object, which has its options, or text, with those in the query."""
+    if not isinstance(body, msgspec.Struct):
+        return from_query(request, **{"text" if isinstance(body, str) else "lines": body})
+    if request.scope["query_string"]:
+        raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+    return body
+
+
 def check(asked: Any, limits: ServeOptions, is_plain: bool = False) -> None:
     """Raise RefusedError if a request asks for too much, or has fields that do not go together.
 

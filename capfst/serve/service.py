@@ -106,11 +106,7 @@ class Service:
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with self._body(request) as body, self._handled:
             given = _DECODE[kind](body)
-            is_object = isinstance(given, RecaseRequest)
-            if is_object and request.scope["query_string"]:
-                raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
-            name = "text" if kind == TEXT else "lines"
-            asked = given if is_object else requests.from_query(request, **{name: given})
+            asked = requests.from_body(request, given)
             requests.check(asked, self.limits, is_plain=kind == TEXT)
             answers = await self._answers(request, asked, isinstance(given, list))
         if kind == TEXT:
@@ -140,8 +136,7 @@ class Service:
 
     async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
         """Return a recased text; a short line together with those of other requests."""
-        chosen = recaser.options
-        is_alone = any(options.get(name, getattr(chosen, name)) for name in ("cells", "document", "wrapped"))
+        is_alone = any(options.get(name, getattr(recaser.options, name)) for name in ("cells", "document", "wrapped"))
         if "\n" in text or len(text) > _SHORT or is_alone:
             return await self._in_thread(request, self._pool, partial(recaser, text, **options))
         words = tuple(options.get("words", {}).items())
@@ -161,7 +156,7 @@ class Service:
 
     async def explain(self, request: Request) -> Response:
         async with self._body(request) as body, self._handled:
-            asked = _decode_explain(body)
+            asked = requests.from_body(request, _decode_explain(body))
             requests.check(asked, self.limits)
             call = partial(self.recaser(asked.model).explain, asked.text, asked.nbest, asked.line, **asked.options())
             return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))

@@ -264,6 +264,7 @@ def faulty(tmp_path):
     (folder / "4.parquet").write_bytes(b"PAR1 PAR1")
     (folder / "5.txt").symlink_to("nowhere")
     os.mkfifo(folder / "6.txt")
+    os.mkfifo(folder / "6.json")  # its content would show whether it is text
     (folder / "7.txt").write_text(TEXT)
     return folder
 

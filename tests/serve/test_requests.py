@@ -207,6 +207,7 @@ REFUSED = {  # body, path, status, what the message names
     "two lines": (b'{"text": "a\\nb", "confidence": true}', "/recase", 400, "line"),
     "too many casings": (b'{"text": "a", "nbest": 1000}', "/recase", 400, "$.nbest"),
     "options at two places": (b'{"text": "a"}', "/recase?oov=pass", 400, "query"),
+    "options to explain at two places": (b'{"text": "a"}', "/explain?nbest=2", 400, "query"),
     "text in the query": (b'["a"]', "/recase?text=a", 400, "`text`"),
     "an unknown option": (b'["a"]', "/recase?oof=pass", 400, "`oof`"),
     "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 413, "4,000"),

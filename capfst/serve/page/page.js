@@ -35,6 +35,7 @@ function changeModel() {
   $("language").replaceChildren(new Option("detected", ""), ...options);
   $("language").parentElement.hidden = options.length < 2;
   $("input_case").parentElement.hidden = model.input_case !== "evidence";
+  if (model.input_case !== "evidence") $("input_case").value = ""; // which nobody would see
 }
 
 function options() {
@@ -292,6 +293,7 @@ text.addEventListener("input", () => {
 });
 
 function changeOptions() {
+  asking.abort(); // or its answer would be known with the new options
   known.clear();
   explanations.clear();
   clearTimeout(typing);
