@@ -550,8 +550,8 @@ class Pipeline:
         words = self.words(text.buf)
         if (words.token_types == NEWLINE).any():
             raise CorpusError(
-                "expected a single line without a line break. Give lines one by one, or explain a line of a document"
-                " with `document` and `line`."
+                "expected a single line without a line break: nbest, confidence, explain and sentences take one line."
+                " Explain a line of a document with `document` and `line`."
             )
         if self._uses_case(text.buf, None, line):
             recased = self._best(text.buf, words)

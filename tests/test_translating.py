@@ -15,7 +15,7 @@ GERMAN = {
     "Call Mr. Smith.": "Rufen Sie Herrn Smith an.",
     "Chapter One": "Kapitel eins",
     "It is a great street.": "Es ist eine große Straße.",
-    "The old man and the Sea": "Der alte Mann und das Meer",
+    "The old man and the sea": "Der alte Mann und das Meer",
     "Hello, I live in New York.": "Hallo, ich lebe in New York.",
 }
 
@@ -57,7 +57,7 @@ def always(translation: str) -> Translator:
             ["Chapter One", "Call Mr. Smith.", "It is a great street."],
             "KAPITEL EINS\r\n\r\n  Rufen Sie Herrn Smith an.  ES IST EINE GROSSE STRASSE.\n",
         ),
-        ("The Old Man and the Sea", ["The old man and the Sea"], "Der Alte Mann und das Meer"),
+        ("The Old Man and the Sea", ["The old man and the sea"], "Der Alte Mann und das Meer"),
         ("hello, i live in new york.", ["Hello, I live in New York."], "Hallo, ich lebe in New York."),
         ("NATO", ["NATO"], "NATO"),
         ("OK", ["OK"], "OK"),

@@ -333,7 +333,7 @@ def check_limits(text: Counted, left: Restricted, inputs: Inputs, options: Train
     if options.context:
         n_languages = max(1, len(set(inputs.languages)))
         affordable(text.vocabulary, text.starts, n_languages, options.memory, _of_context(options))
-    memory_for_data(_for_estimation(options, 0), len(left.vocabulary.symbols) - 1, text.corpus.size)
+    memory_for_data(_for_estimation(options), len(left.vocabulary.symbols) - 1, text.corpus.size)
 
 
 def restrict(text: Counted, left: Restricted, contexts: dict[str, Context], job: Job) -> Counted:
@@ -402,7 +402,7 @@ def estimate(text: Counted, job: Job) -> Acceptor:
     """Count the n-grams, estimate their probabilities and prune them."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.corpus.size
     return_freed_memory()
-    options = _for_estimation(options, max(0, resident() - PROGRAM))
+    options = _for_estimation(options)
     space = 4 * size + temporary_space(n_words, size, options)
     free = shutil.disk_usage(job.store.folder).free
     if space > free:
@@ -415,10 +415,11 @@ def estimate(text: Counted, job: Job) -> Acceptor:
     return acceptor(text.corpus.labels, n_words, options, ambiguity)
 
 
-def _for_estimation(options: TrainOptions, used: int) -> TrainOptions:
+def _for_estimation(options: TrainOptions) -> TrainOptions:
     """Return the options with the memory that is left, without the reserve."""
-    memory = options.memory
-    return options if memory is None else replace(options, memory=memory - memory // RESERVE - used)
+    if options.memory is None:
+        return options
+    return replace(options, memory=options.memory - options.memory // RESERVE - max(0, resident() - PROGRAM))
 
 
 def _ambiguity(text: Counted) -> npt.NDArray[np.float32]:
