@@ -383,11 +383,11 @@ class Pipeline:
             stays = self.is_written or is_blank(piece)
             written = found.text.data if found else piece.data
             recased.append(written if stays else self.recase(piece, style=of_piece)[1])
-        whole = recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
-        shows_first_capital = style is not None and style.has_capital > had_capital
-        if shows_first_capital and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
+        whole = self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
+        had_first = style is not None and style.has_capital > had_capital and not self.punctuator
+        if had_first and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
             return self._recased(bytes(whole), None)[0], stretches  # all capitals were wrong, and are no evidence
-        return self.rewrapped(text, whole), stretches
+        return whole, stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the

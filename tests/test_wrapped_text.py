@@ -69,6 +69,13 @@ def test_items_are_texts_of_their_own(recaser: Recaser) -> None:
     assert list(recaser.recase_lines(iter(items), wrapped=True)) == recaser(items, wrapped=True)
 
 
+def test_line_ends_stay_if_all_capitals_were_wrong(recaser: Recaser) -> None:
+    text = "and then The zorblax went over to the other side of the long and\nwinding road to see the house of a man\n"
+    lowered = recaser(text.lower(), wrapped=True, sentence_case=False)
+    assert recaser(text, wrapped=True, sentence_case=False) == lowered
+    assert lowered.count("\n") == 2
+
+
 def test_divided_words_and_quotations(recaser: Recaser) -> None:
     quoted = """\
 > > we have seen the towns of amer-
