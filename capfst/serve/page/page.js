@@ -4,7 +4,7 @@
 const $ = (id) => document.getElementById(id);
 const text = $("text"), recased = $("recased"), why = $("why");
 
-const EXAMPLE = "mr. brown told us that he wore a brown coat for the us navy\nmark will meet rose at the apple store in reading\nthe bill that bill signed in reading";
+const EXAMPLE = "mr. brown told us that he wore a brown coat for the us navy\nmark will meet rose at the apple store in reading\nthey sold their apple shares and ate an apple";
 const AFTER_TYPING = 100, BEFORE_WHY = 150, AGAIN = 1500; // milliseconds
 const LINES = 100; // in a request: those on top come first
 const SURE = 5, LIKELY = 2; // log-odds: 99 %, 88 %
