@@ -53,7 +53,7 @@ def spellings(words: Words, casing_costs: CasingCosts, spell: Spell) -> dict[tup
     n, found = len(words.starts), {}
     for is_first, k in product((False, True), range(int(words.n_forms.max(initial=1)))):
         labels = np.where(words.n_forms > k, words.first_labels + np.uint32(k), words.first_labels)
-        path = LabelPath(labels, np.full(n, is_first))
+        path = LabelPath(labels, words.may_begin & is_first)
         has_options = k == 0 and casing_costs.options is not None
         for shape in range(N_SHAPES + 1) if has_options else (None,):
             shapes = casing_costs.shapes if k == 0 else None
