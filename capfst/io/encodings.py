@@ -20,7 +20,8 @@ _MARKS = {
     "utf-32": {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be", b"": "utf-32-le"},
 }
 """Encodings whose byte order the first bytes determine."""
-MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+MARKS = tuple(sorted({mark for marks in _MARKS.values() for mark in marks if mark}, key=len, reverse=True))
+"""Byte order marks, without UTF-8's; those of UTF-32, which can begin like UTF-16's, come first."""
 _LONGEST_MARK = 4
 _OF_NAMES = "idna", "punycode"  # of host names, not of text
 _PLAIN = 1 << 16  # bytes by which an encoding is guessed
@@ -134,7 +135,7 @@ def guess(data: bytes) -> str | None:
     by a byte order mark, UTF-16 without one, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it
     is none of these."""
     head = data[:_PLAIN]
-    if mark := next(filter(head.startswith, MARKS), None):  # UTF-32 can begin like UTF-16
+    if mark := next(filter(head.startswith, MARKS), None):
         return f"UTF-{8 * len(mark)}"
     if head.strip(b"\0\r\n") and b"\0" in head:
         even, odd, least = head[::2].count(0), head[1::2].count(0), max(len(head) // 2, 2) / 2  # one NUL shows nothing
@@ -157,7 +158,6 @@ def advice(data: bytes, has_option: bool = True) -> str:
     found = guess(data)
     name = found or "ENCODING"
     looks = f"It looks like {found}. " if found and not found.startswith("UTF") else ""
-    convert = f"onvert it with `iconv -f {name} -t UTF-8`"
-    return (
-        f"{looks}Use `encoding='{name}'` (recase, batch, train), or c{convert}" if has_option else f"{looks}C{convert}"
-    )
+    convert = f"convert it with `iconv -f {name} -t UTF-8`"
+    remedy = f"use `encoding='{name}'` (recase, batch, train), or {convert}" if has_option else convert
+    return f"{looks}{remedy[0].upper()}{remedy[1:]}"
