@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.clitics import agreeing
 from capfst.casing.names import Spelling, is_roman, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, is_camel_case, spell
 from capfst.casing.types import KEEPS, KEEPS_FIRST, CasingCosts, Copies, LabelPath, Words
@@ -319,8 +318,6 @@ def write(
     dotted = np.empty(0, np.bool_) if costs.dotted is None else costs.dotted
     if shapes is None:
         shapes = np.full(len(words.starts), AS_FORM, np.uint8)
-    if costs.emphatic is not None:
-        path, shapes = agreeing(buf, words, costs.emphatic, symbols.strings, path, shapes)
     spelling = own = spelling_of(symbols.language)
     if dotted.size:
         names = symbols.language.name.partition("/")[0].split("+")

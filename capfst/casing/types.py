@@ -87,8 +87,6 @@ class CasingCosts(NamedTuple):
     keeps_capital: U8Array | None = None
     """[n]: KEEPS if the word keeps the capital with which it is written where a sentence may begin, KEEPS_FIRST if it
     does so only where the path begins a sentence, else 0."""
-    emphatic: I64Array | None = None
-    """The indices of words whose clitics agree with them (clitics.py)."""
     dotted: BoolArray | None = None
     """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
     languages: U8Array | None = None

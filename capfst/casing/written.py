@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.casing.clitics import emphatic
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
@@ -175,26 +174,37 @@ def form_of(text: U8Array, start: i64, end: i64, words: Words, i: i64, forms: St
     return -1
 
 
+@inner
+def _is_clitic(buf: U8Array, words: Words, i: i64) -> bool:
+    """Return whether word i is directly after another, and begins with an apostrophe, or n and an apostrophe."""
+    start, end = words.starts[i], words.ends[i]
+    if i == 0 or words.ends[i - 1] != start:
+        return False
+    code, after = decode(buf, start, end)
+    return is_apostrophe(code) or (code | 32 == _SMALL_N and after < end and is_apostrophe(decode(buf, after, end)[0]))
+
+
 @kernel
-def _ignore_slips(buf: U8Array, words: Words, forms: Strings, info: U8Array, shapes: U8Array) -> None:
+def _ignore_capitals(buf: U8Array, words: Words, forms: Strings, info: U8Array, shapes: U8Array) -> None:
     for i in range(shapes.size):
-        start, end = words.starts[i], words.ends[i]
-        if shapes[i] & SHAPE != Shape.MIXED or words.n_forms[i] == 0 or not _is_slip(buf, start, end, info):
+        start, end, shape = words.starts[i], words.ends[i], shapes[i] & SHAPE
+        if shape == Shape.LOWER or shape == Shape.CASELESS:
             continue
-        if form_of(buf, start, end, words, i, forms) < 0:
+        if _is_clitic(buf, words, i):
+            shapes[i] += Shape.CASELESS - shape
+            if shapes[i - 1] & SHAPE == Shape.UPPER and words.n_forms[i - 1] > 0:
+                shapes[i - 1] += Shape.CASELESS - Shape.UPPER
+            continue
+        is_slip = shape == Shape.MIXED and words.n_forms[i] > 0 and _is_slip(buf, start, end, info)
+        if is_slip and form_of(buf, start, end, words, i, forms) < 0:
             shapes[i] += Shape.CASELESS - Shape.MIXED
 
 
 def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
-    """Return `written_shapes`, with CASELESS for what is no evidence: slips (THe) of words that the model knows, and
-    ordinary words in capitals before 'S (clitics.py)."""
+    """Return `written_shapes`, with CASELESS for capitals that are no evidence: slips (THe) of words that the model
+    knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them."""
     shapes = written_shapes(buf, words, pretokenized)
-    _ignore_slips(buf, words, symbols.strings, INFO, shapes)
-    found = emphatic(buf, words)
-    labels, last = words.first_labels[found], buf[words.ends[found + 1] - 1]
-    is_ordinary = (labels > 0) & (symbols.small_forms[labels >> 3] >> (labels & 7) & 1 > 0)
-    is_upper = shapes[found] & SHAPE == Shape.UPPER
-    shapes[found[is_ordinary & is_upper & (last | 32 == _SMALL_S)]] = Shape.CASELESS
+    _ignore_capitals(buf, words, symbols.strings, INFO, shapes)
     return shapes
 
 

@@ -19,7 +19,6 @@ import re
 
 import numpy as np
 
-from capfst.casing.clitics import emphatic
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
@@ -347,7 +346,7 @@ def casing_costs(
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)
-            costs = costs._replace(copies=copies, keeps_capital=keeps_capital, emphatic=emphatic(buf, words))
+            costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if known.n_languages:
         of_sentences = (text.domains // (known.n_domains // known.n_languages)).astype(np.uint8)
         sizes = np.diff(text.ends, prepend=0)

@@ -71,7 +71,7 @@ def _put(tokens: Tokens, keys: U64Array, n: i64, start: i64, end: i64, token_typ
 
 
 @inner
-def clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
+def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """Return the end of the clitic (s m d t, ll re ve) whose letters start at `i`, after its apostrophe; −1 if there is
     none."""
     if i >= end:
@@ -176,7 +176,7 @@ def _word_end(
                 return after
             if next_class != uni.LETTER:
                 break
-            clitic = clitic_end(buf, after, end, info)
+            clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
                 if buf[after] | 32 != 116:
                     break
@@ -365,7 +365,7 @@ def scan(
         attached = last_type == WORD
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
             is_t = after < end and buf[after] | 32 == 116  # n't: the n belongs to the clitic
-            token_end = -1 if is_t else clitic_end(buf, after, end, info)
+            token_end = -1 if is_t else _clitic_end(buf, after, end, info)
             if token_end < 0 and attached:
                 token_end = _suffix_end(buf, after, end, info, clitics)
             if token_end >= 0 and (

@@ -1,9 +1,12 @@
 """Written case: the shape in which a word is written, and `input_case="keep"`."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import capfst
 from capfst.casing.shapes import Shape
@@ -53,11 +56,39 @@ def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
         ("NEw YOrk SAw", [CASELESS | SMALL | FIRST, CASELESS | SMALL, CASELESS | SMALL]),
         ("see IPads", [LOWER | SMALL | FIRST, CASELESS | SMALL]),
         ("see NEW nEw UNknown ALs THE", [LOWER | SMALL | FIRST, UPPER, *[MIXED | SMALL] * 3, UPPER]),
+        ("YOU’RE SAW'S saw's", [CASELESS | FIRST, CASELESS, CASELESS, CASELESS, LOWER | SMALL, LOWER]),
+        ("see AREN'T Aren'T", [LOWER | SMALL | FIRST, CASELESS, CASELESS, CAPITALIZED | SMALL, CASELESS]),
+        ("FOO'S you'RE 'S N'T", [UPPER | FIRST, CASELESS, LOWER | SMALL, CASELESS, CAPITALIZED, UPPER]),
     ],
 )
-def test_slips_are_no_evidence(recaser: Recaser, text: str, shapes: list[int]) -> None:
+def test_slips_and_clitics_are_no_evidence(recaser: Recaser, text: str, shapes: list[int]) -> None:
     buf, transducer = np.frombuffer(text.encode(), np.uint8), recaser.pipeline.loaded.transducer
     assert written_evidence(buf, transducer.words(buf), transducer.symbols, False).tolist() == shapes
+
+
+CLITICS = ["you're", "won't", "it's", "they’ve", "I'm", "she'll", "ceo's", "zorblax's", "we'd", "o'clock", "in"]
+_disagrees = re.compile(r"[a-z]['’](RE|VE|LL)\b|[a-z](N['’]T|['’][TSDM])\b").search
+
+
+def _in_case(word: str, case: str) -> str:
+    return {"upper": word.upper(), "title": word.title(), "lower": word, "stem": word.partition("'")[0] + "'RE"}[case]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from(CLITICS), st.sampled_from(["upper", "title", "lower", "stem"])), min_size=1))
+def test_clitics_agree_with_small_words(words: list[tuple[str, str]]) -> None:
+    assert not _disagrees(load("en")(" ".join(_in_case(*word) for word in words)))
+
+
+def test_turkish_suffixes_stay_small_after_acronyms() -> None:
+    recaser = load("tr")
+    for text in (
+        "TBMM'NİN KARARI VE NATO’NUN SESİ",
+        "tbmm'nin kararı ve nato’nun sesi",
+        "TBMM'Nin Kararı Ve Nato’Nun Sesi",
+    ):
+        recased = recaser(text)
+        assert recased.startswith("TBMM'nin ") and " NATO’nun " in recased
 
 
 @pytest.mark.parametrize(
