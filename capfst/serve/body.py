@@ -103,7 +103,8 @@ class Body:
             raise RefusedError(415, "the body is compressed. Send it as it was before.")
         if headers.get("content-type", "").lower().startswith("multipart/"):
             raise RefusedError(415, "the body is a form. Send the text or the file itself.")
-        size, more = int(headers.get("content-length", 0)), True  # the parser has refused other values
+        said = headers.get("content-length", "")
+        size, more = int(said) if said.isdecimal() else 0, True
         if size <= most:
             size = 0
             if connection_of(self.request).cycle.more_body:
