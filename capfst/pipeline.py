@@ -384,9 +384,9 @@ class Pipeline:
             written = found.text.data if found else piece.data
             recased.append(written if stays else self.recase(piece, style=of_piece)[1])
         whole = self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
-        had_first = style is not None and style.has_capital > had_capital and not self.punctuator
-        if had_first and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
-            return self._recased(bytes(whole), None)[0], stretches  # all capitals were wrong, and are no evidence
+        has_first = style is not None and style.has_capital > had_capital  # the first capitals of the text
+        if has_first and not self.punctuator and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
+            return self._recased(bytes(whole), None)[0], stretches  # all were wrong, and are no evidence
         return whole, stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:

@@ -38,7 +38,7 @@ _FORMAT = 1  # of the weights, and of the rows that they belong to (channel.py)
 _LINES = 200  # of a document
 _KINDS = np.cumsum([0.3, 0.4, 0.1, 0.12, 0.02])
 """Shares of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
-_MOST_MISSING = 0.95
+_MOST_MISSING = 0.95  # of the capitals
 _SLIPS = np.array([(0, 0), (0, 0), (0.005, 0), (0.1, 0.1), (0, 0)])
 """Rates at which words are written with one capital (*Ibm*, *Youtube*), and with none, in all text, by true shape. For
 some acronyms one capital is a style (*Nasa*), which a rate above 0.007 would not respect."""
