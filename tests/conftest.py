@@ -1,5 +1,6 @@
 """Set up all tests: markers by path, skips for missing optional packages, and fixtures that every test shares."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `grammars`; last, so that an installed capfst is preferred
 
-# No example has to be quick: the first one of a test may compile a kernel that only tests call.
-settings.register_profile("capfst", deadline=None)
+# No example has to be quick: the first one of a test may compile a kernel that only tests call. Continuous integration
+# tries the same examples each time, so that a change does not fail by chance; elsewhere, they are new ones each time.
+settings.register_profile("capfst", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("capfst")
 
 PYNINI = ("pynini", "pywrapfst")  # what its wheel installs

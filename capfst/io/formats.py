@@ -141,7 +141,7 @@ def _file(path: Path, options: TextOptions, suffixes: Collection[str]) -> Any:
 
 _TIME = r"\d{1,3}:\d\d"
 _SIGNS = {
-    JSON: r'(?:\[\s*)*\{\s*(?:"(?:[^"\\\n]|\\.){0,200}"\s*:|\}|\Z)',
+    JSON: r'(?:\[\s*)*\{\s*(?:"(?:[^"\\\n]|\\.){0,200}"\s*:|\})',
     "vtt": rf"WEBVTT(?:[ \t]*(?:[-\r\n]|\Z)|(?!\w)(?s:.)*?[\r\n][ \t]*{_TIME}[:.]\d[^\n]*-->)",
     "srt": rf"(?:\d+[ \t]*\r?\n)?{_TIME}:\d\d[,.]\d+[ \t]*-->",
     "sbv": rf"{_TIME}:\d\d\.\d+,{_TIME}:\d\d\.\d+[ \t\r]*(?:\n|\Z)",

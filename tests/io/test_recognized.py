@@ -193,7 +193,7 @@ PARTS = {
     ],
     "lrc": ["[ar:anna smith]", "[00:12.00]new", "[00:12.00] new", "[00:12]new", "[al: new york ]", "[00:01:50]new"],
     "po": ['msgid "new"', 'msgstr "new"', 'msgstr[0] "new"', '#, fuzzy\n#: a:1\n\nmsgid "a"'],
-    "json": ['{"a": 1', '[{"text":"new"}]', '[\n {\n  "a"\n  :', "{}", "{\n", '{"a b\\"c":'],
+    "json": ['{"a": 1', '[{"text":"new"}]', '[\n {\n  "a"\n  :', "{}", '{\n"a":', '{"a b\\"c":'],
     "srt": ["1\n00:00:01,000 --> 00:00:02,000\nnew", "00:00:01.000 --> 00:00:02.000"],
     "vtt": ["WEBVTT", "WEBVTT - new\n\n", "WEBVTT new york\n\n1\n00:01.000 --> 00:02.000\nnew"],
     "ass": ["[Script Info]", "[Events]\n"],
@@ -216,7 +216,7 @@ def test_what_is_recognized() -> None:
             assert recognized(text.encode()) == format, text
             assert recognized(b"\xef\xbb\xbf\r\n" + text.encode()) == format, text
     for text in PROSE:
-        assert recognized(text.encode()) == ("json" if text == "{" else None), text
+        assert recognized(text.encode()) is None, text
     for text in ('{"text": "new", "tokens": ["new"]}', '[{"text": "new", "words": [{"word": "new"}]}]'):
         assert format_of_text(text.encode()) == "transcript"
     long = json.dumps({"text": "new york " * 50_000, "segments": [{"text": "new"}]})
