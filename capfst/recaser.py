@@ -30,7 +30,7 @@ from capfst.repair import Stretch
 from capfst.search.confidence import Change
 from capfst.stream import Stream
 from capfst.system.parallel import as_they_come
-from capfst.text.markup import NONE, hide_text, markup_of, shown
+from capfst.text.markup import NONE, Hiding, hide_text, markup_of, shown
 from capfst.text.utf8 import decoded, encoded
 
 if TYPE_CHECKING:
@@ -270,10 +270,11 @@ class Recaser:
         number of its words, and the first ones."""
         stretches: list[Stretch] = []
         pipeline = self.pipeline_with({**options, "repair": True}, "stretches")
-        hidden = hide_text(_utf8(text), markup_of("", pipeline.options.markup))
-        for _ in pipeline.recase_blocks([hidden.text], 1, stretches.extend):
+        hiding = Hiding()
+        blocks = hiding.hide([_utf8(text)], markup_of("", pipeline.options.markup))
+        for _ in pipeline.recase_blocks(blocks, 1, stretches.extend):
             pass
-        return stretches
+        return [stretch._replace(line=hiding.line_of(stretch.line)) for stretch in stretches]
 
     def sentences(self, text: str, **options: Any) -> list[str]:
         """Return the sentences of one line in their best casing, each with the white space after it: joined, they are

@@ -115,6 +115,36 @@ def test_batch_with_malformed_lines(model, tmp_path):
     assert recased("--errors", "replace").decode() == replaced
 
 
+def test_tags_of_blocks_separate_lines(model, tmp_path):
+    text = "<ul><li>IT <b>us</b> oov<br/>it</LI><li\nClass='A'>oov</ul>IT"
+    cased = "<ul><li>It <b>US</b> oov<br/>It</LI><li\nClass='A'>Oov</ul>It"
+    recaser = capfst.load(model, sentence_case=True, markup=HTML)
+    assert recaser(text) == cased
+    assert recaser([text, text]) == [cased, cased]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": text}) + "\n")
+    (tmp_path / "a.html").write_bytes(f"{text}\n<p>\xff</p>\n{text}".encode("latin-1"))
+    options = ["-o", tmp_path / "out", "--sentence-case", "--on-error", "pass"]
+    done = run("batch", "--lm", model, "--markup", "html", *tmp_path.glob("*.*"), *options)
+    assert json.loads((tmp_path / "out" / "a.jsonl").read_bytes()) == {"text": cased}
+    assert (tmp_path / "out" / "a.html").read_bytes().decode("latin-1") == f"{cased}\n<p>\xff</p>\n{cased}"
+    assert "1 of 6 records malformed" in done.stderr.decode()
+
+
+def test_lines_of_repaired_stretches_are_those_of_the_file(model, tmp_path):
+    written, lost = "<p>It is US.</p>" * 40, "<p>" + "us it " * 60 + "</p>"
+    text = f"{written}\n{lost}<p>It</p>\n{written}\n"
+    recaser = capfst.load(model, markup=HTML)
+    assert [stretch.line for stretch in recaser.stretches(text)] == [1]
+    (tmp_path / "a.html").write_text(text)
+    out = tmp_path / "out.html"
+    done = run("recase", "--lm", model, "--repair", tmp_path / "a.html", "-o", out)
+    assert "in 1 stretch: line 2 (" in done.stderr.decode()
+    assert out.read_text() == text.replace("us", "US")
+    report = tmp_path / "r.json"
+    run("batch", "--lm", model, "--repair", tmp_path / "a.html", "-o", tmp_path / "out", "--report", report)
+    assert '"line": 2' in report.read_text()
+
+
 @pytest.mark.parametrize("engine", ["fast", "openfst"])
 def test_python(model, engine):
     recaser = capfst.load(model, engine=engine)

@@ -203,7 +203,8 @@ def recase(
 
     def take(stretches: list[Stretch]) -> None:
         nonlocal repaired
-        repaired += RecaseCounts.of_repair(stretches)
+        counts = RecaseCounts.of_repair(stretches)
+        repaired += counts.at(hiding.line_of) if hiding else counts
 
     if source or nbest or confidence:
         from capfst.io.alignments import Block, Names, side_by_side

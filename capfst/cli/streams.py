@@ -37,14 +37,21 @@ def read_text(
     from capfst.io.documents import PIECE
 
     for k, file in enumerate(files or (Path("-"),), 1):
-        block = b"\n"
         # The raw stream: no lock of Python is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
         blocks = read_stream(source, size=PIECE, errors=errors, on_read=on_read, transcoding=transcoding)  # type: ignore[arg-type]
-        for block in blocks if hide is None else hide(blocks, file):
-            yield block
-        if k < len(files) and not block.endswith(b"\n"):
-            yield b"\n"
+        if k < len(files):
+            blocks = _ended(blocks)
+        yield from blocks if hide is None else hide(blocks, file)
+
+
+def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks, and a line break if the last line lacks one."""
+    block = b"\n"
+    for block in blocks:
+        yield block
+    if not block.endswith(b"\n"):
+        yield b"\n"
 
 
 class ReaderGoneError(Exception):

@@ -7,7 +7,7 @@ of the file, so that a block of it depends on those before; the blocks are then 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import compress, count
+from itertools import compress, count, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from capfst.io.documents import Head, lines_of, whole_documents
 from capfst.io.lines import LineFormat, Record, ends_of_lines
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.text_file import BLOCK, Part
-from capfst.text.markup import NONE, Hiding, bytes_hidden, shown
+from capfst.text.markup import NONE, Hiding, bytes_hidden, ends_line, shown
 
 
 class TextBlock(NamedTuple):
@@ -33,6 +33,22 @@ class TextBlock(NamedTuple):
     @property
     def original(self) -> bytes:
         return self.data if self.hidden is None else bytes(shown(self.data, self.hidden))
+
+    @property
+    def ends_line(self) -> bytes:
+        """For each line feed of `data`: 1 if it ends a line of the file, else 0."""
+        return b"\1" * self.data.count(b"\n") if self.hidden is None else ends_line(self.data, self.hidden)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield `data` by the lines of the file."""
+        held = b""
+        for line, is_whole in zip_longest(lines_of(self.data), self.ends_line):
+            held += line
+            if is_whole:
+                yield held
+                held = b""
+        if held:
+            yield held
 
 
 class PlainText(LineFormat):
@@ -60,8 +76,8 @@ class PlainText(LineFormat):
         for data in joined(whole_documents(blocks), BLOCK) if self.by_document else blocks:
             if line == 1:
                 self.head_lines = data[: Head().more(data)].decode(errors="replace").encode()
-            yield TextBlock(data, line, hiding.take(data) if hiding else None)
-            line += data.count(b"\n")
+            yield (block := TextBlock(data, line, hiding.take(data) if hiding else None))
+            line += block.ends_line.count(1)
 
     def find(self, record: str, number: int) -> list[slice | None]:
         return [slice(0, len(record.removesuffix("\n")))]
@@ -82,13 +98,15 @@ class PlainText(LineFormat):
                 return self._recased_lines(part, recase)
             text = text.decode(errors="replace").encode()
         recased, counts = recase(text, head=b"" if part.line == 1 else self.head_lines)
-        counts = counts.at(lambda line: part.line - 1 + line) + RecaseCounts(records=counts.lines)
+        ends = part.ends_line
+        n_records = counts.lines - ends.count(0)
+        counts = counts.at(lambda line: part.line - 1 + ends.count(1, 0, line)) + RecaseCounts(records=n_records)
         return recased if part.hidden is None else shown(recased, part.hidden), counts
 
     def _recased_lines(self, part: TextBlock, recase: Recase) -> tuple[bytes, RecaseCounts]:
         good = [not record.is_malformed for record in self.records(part)]
         lines = list(lines_of(part.original))
-        original, text = (b"".join(compress(each, good)) for each in (lines, lines_of(part.data)))
+        original, text = (b"".join(compress(each, good)) for each in (lines, part.lines()))
         recased, counts = recase(text)
         recased_lines = lines_of(bytes(shown(recased, bytes_hidden(original, text))))
         out = [next(recased_lines) if is_good else line for line, is_good in zip(lines, good, strict=True)

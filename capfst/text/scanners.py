@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import re
 
-Span = tuple[int, int, bool]
-"""Start, end, and whether it is code that stands for a word."""
+TAG, CODE, BREAK = range(3)
+"""Kinds of what is hidden: a tag, a comment or the like; code that stands for a word; a tag that separates lines."""
+Span = tuple[int, int, int]
+"""Start, end and kind."""
 
 _LONGEST = 1 << 16  # bytes of a paragraph, which are scanned at once
 
@@ -31,7 +33,13 @@ _IN_TAG = re.compile(rb"=\s*([\"'])?|>")
 _AFTER_EQUAL = re.compile(rb"\s*([\"'])?")
 _RAW = frozenset(b"script style textarea xmp iframe noembed noframes".split())
 _CODE = frozenset(b"pre code kbd samp var tt listing".split())
-_BLOCKS = re.compile(rb"(?i)</?(?:p|div|li|td|th|tr|table|ul|ol|dl|dd|dt|h[1-6]|section|article|body|html)(?=[\s/>])")
+_BLOCKS = (
+    b"address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl"
+    b" dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend"
+    b" li link main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td"
+    b" tfoot th thead title tr track ul"
+).split()
+_SEPARATES = frozenset([*_BLOCKS, b"br"])
 
 
 class Html:
@@ -62,7 +70,7 @@ class Html:
         spans: list[Span] = []
         i = 0
         while i < len(data):
-            start = i
+            start, kind = i, TAG
             if self.until:
                 end = data.find(self.until, i)
                 i, self.until = (end + len(self.until), b"") if end >= 0 else (len(data), self.until)
@@ -75,19 +83,20 @@ class Html:
                 opening = _OPENS.search(data, i)
                 start = opening.start() if opening else len(data)
                 if self.code:
-                    spans.append((i, start, self.code != b"pre"))
+                    spans.append((i, start, TAG if self.code == b"pre" else CODE))
                 i = start
                 if opening:
                     i = opening.end()
                     self._open(opening)
-            spans.append((start, i, False))
+                    kind = BREAK if self.in_tag and self.name in _SEPARATES and not self.code else TAG
+            spans.append((start, i, kind))
         return spans, len(data)
 
     def _open(self, opening: re.Match[bytes]) -> None:
         self.until = _ENDS.get(opening.lastgroup or "", b"")
         if opening["name"]:
             self.name, self.is_end, self.in_tag = opening["name"].lower(), bool(opening["end"]), True
-            if self.code and self.code != b"pre" and self.is_end and _BLOCKS.match(opening[0] + b">"):
+            if self.code and self.code != b"pre" and self.is_end and self.name in _BLOCKS:
                 self.code = b""
 
     def _in_tag(self, data: bytes, i: int) -> int:
@@ -125,16 +134,10 @@ _FENCE = re.compile(rb"(`{3,})[^`]*$|(~{3,})|(\$\$)\s*$")
 _ATX = re.compile(rb"#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(rb"(?:=+|-+)[ \t]*$")
 _ITEM = re.compile(rb"([-+*]|(\d{1,9})[.)])(?: |$)")
-_BLOCK_TAGS = (
-    b"address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt"
-    b"|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
-    b"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead"
-    b"|title|tr|track|ul"
-)
 _ATTRIBUTES = rb"(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?){0,999}"
 _TAG = rb"<[A-Za-z][A-Za-z0-9-]*" + _ATTRIBUTES + rb"\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>"
 _HTML_RAW = re.compile(rb"(?i)<(?:(?:script|pre|style|textarea)(?=[\s>]|$)|!--|\?|![A-Za-z]|!\[CDATA\[)")
-_HTML_BLOCK = re.compile(rb"(?i)</?(?:" + _BLOCK_TAGS + rb")(?=\s|/?>|$)")
+_HTML_BLOCK = re.compile(rb"(?i)</?(?:" + b"|".join(_BLOCKS) + rb")(?=\s|/?>|$)")
 _HTML_LINE = re.compile(rb"(?:" + _TAG + rb")\s*$")
 
 _SPACES = re.compile(rb" *")
@@ -223,7 +226,7 @@ class Markdown:
                 return [], 0
             self.is_start = False
             if end:
-                spans.append((0, end, False))
+                spans.append((0, end, TAG))
                 i = end
         while i < len(data):
             newline = data.find(b"\n", i)
@@ -257,7 +260,7 @@ class Markdown:
 
     def _line(self, line: bytes, raw: bytes, start: int, spans: list[Span]) -> int:
         """Read a line; return its kind. line: with tabs expanded; raw: as it is, at the offset `start`."""
-        whole = (start, start + len(raw), False)
+        whole = (start, start + len(raw), TAG)
         at, first, n = 0, -1, 0  # the end of the marks of containers, and of the spaces after them
         for n, container in enumerate([*self.containers, None]):  # noqa: B007
             first = first if first >= at else _end_of_spaces(line, at)
@@ -347,14 +350,14 @@ class Markdown:
     def _in_html(self, raw: bytes, start: int, spans: list[Span]) -> None:
         assert self.html
         found, _ = self.html.scan(raw + b"\n")
-        spans += [(start + first, min(start + last, start + len(raw)), is_code) for first, last, is_code in found]
+        spans += [(start + first, min(start + last, start + len(raw)), kind) for first, last, kind in found]
         if self.html.is_text and not self.until_blank:
             self.html = None
 
     def _inline(self, data: bytes, start: int, end: int, spans: list[Span]) -> None:
         """Find code, tags and targets in data[start:end], a paragraph or heading."""
         for definition in _DEFINITION.finditer(data, start, end):
-            spans.append((*definition.span(1), False))
+            spans.append((*definition.span(1), TAG))
         closers = _Closers(data, end)
         i = start
         while opening := _OPENING.search(data, i, end):
@@ -366,20 +369,20 @@ class Markdown:
             if found["other"]:
                 if close := closers.find(_CLOSERS.get(found["other"], _CLOSER), found.end()):
                     i = close.end()
-                    spans.append((start, i, False))
+                    spans.append((start, i, TAG))
             elif found["ticks"]:
                 if close := closers.ticks(len(found["ticks"]), i):
                     i = close.end()
-                    spans.append((start, i, True))
+                    spans.append((start, i, CODE))
             elif found["tag"]:
-                spans.append((start, i, False))
+                spans.append((start, i, TAG))
                 name = _NAME.match(found["tag"])
                 end_tag = _END_TAGS.get(name[1].lower()) if name and not found["tag"].endswith(b"/>") else None
                 if end_tag and (close := closers.find(end_tag, i)):
-                    spans.append((i, close.start(), True))
+                    spans.append((i, close.start(), CODE))
                     i = close.start()
             elif group := found.lastgroup:
-                spans.append((*found.span(group), group in ("auto", "math")))
+                spans.append((*found.span(group), CODE if group in ("auto", "math") else TAG))
 
 
 _CODE_LINE, _TEXT, _PARAGRAPH, _CONTINUED = range(4)

@@ -643,7 +643,7 @@ def test_recasing_parquet_takes_no_step_of_python_per_row(tmp_path, document):
     def recase(text, *others, head=None):
         return memoryview(text.upper()), RecaseCounts()
 
-    calls = set()
+    calls = []
     for n in 300, 3000:
         texts = pa.array(["new york", None, "paris\n\nibm"] * (n // 3))
         pq.write_table(pa.table({"id": range(n), "text": texts, "b": texts}), tmp_path / "a.parquet")
@@ -651,8 +651,8 @@ def test_recasing_parquet_takes_no_step_of_python_per_row(tmp_path, document):
         piece = next(file_format.pieces(lambda data: None))
         done, _ = file_format.recased(piece, recase)
         assert [column.to_pylist() for column in done.columns] == [["NEW YORK", None, "PARIS\n\nIBM"] * (n // 3)] * 2
-        calls.add(n_calls(lambda: file_format.recased(piece, recase)))  # noqa: B023
-    assert len(calls) == 1
+        calls.append(n_calls(lambda: file_format.recased(piece, recase)))  # noqa: B023
+    assert calls[1] - calls[0] < 300
 
 
 def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):

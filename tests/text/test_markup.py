@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.text.markup import HTML, MARKDOWN, NONE, Hiding, hide, hide_text, markup_of, shown
+from capfst.text.markup import HTML, MARKDOWN, NONE, Hiding, ends_line, hide, hide_text, markup_of, shown
 
 ROOT = Path(__file__).parent.parent.parent
 
-# ⟦ and ⟧ surround what is hidden, except line ends.
+# ⟦ and ⟧ surround what is hidden, except line ends. The character after ⏎ stands for a line end.
 GOLDEN_MARKDOWN = [
     "⟦---\nTitle: My Page\n---⟧\ntext\n---\nText\n",
     "⟦+++\nTitle = 'A'\n+++⟧\ntext",
@@ -36,33 +36,39 @@ GOLDEN_MARKDOWN = [
     "a ⟦<kbd>Ctrl</kbd>⟧ ⟦<code>A *B*</code>⟧ <b c\n",
     "⟦<!-- A\n\nB -->⟧\ntext\n",
     "⟦<pre>\nA\n\nB</pre>⟧\ntext\n",
-    "⟦<div Class='A'>⟧\ntext ⟦<code>A</code>⟧\n\ntext ⟦`A`⟧\n",
-    "⟦<details><summary>⟧text⟦</summary>⟧\n\ntext\n\n⟦</details>⟧\n",
+    "⟦<⏎div Class='A'>⟧\ntext ⟦<code>A</code>⟧\n\ntext ⟦`A`⟧\n",
+    "⟦<⏎details><⏎summary>⟧text⟦<⏎/summary>⟧\n\ntext\n\n⟦<⏎/details>⟧\n",
     "text\r\n\r\n⟦```\r\nA\r\n```\r⟧\ntext\r\n",
     "| a | ⟦`B`⟧ |\n|---|---|\n| a | b |\n",
 ]
 GOLDEN_HTML = [
     "⟦<!DOCTYPE HTML>⟧a⟦<B C=\"D>\" E='F>'\nG>⟧h⟦</B>⟧ i < J a<1 &Eacute; x",
-    "⟦<a href=\n  'A>'\n>⟧b⟦<br/>⟧ c ⟦<a b=c\"d>⟧e",
+    "⟦<a href=\n  'A>'\n>⟧b⟦<⏎br/>⟧ c ⟦<a b=c\"d>⟧e",
     "a⟦<!-- B > C\n-- D -->⟧e⟦<!-->⟧f⟦<!---->⟧g ⟦<![CDATA[A]>]]>⟧ h ⟦<?A b?>⟧ i ⟦</ A>⟧ j",
     "⟦<SCRIPT>\nA<b>'</Scrip></b>\n</script >⟧a⟦<style>B</style>⟧c⟦<script src='A'/>⟧d",
     "a⟦<code>B\nC <i>D</i></code>⟧e⟦<kbd>F</kbd>⟧g⟦<pre>A\n<code>B</code> C\n</pre>⟧ d",
-    "⟦<p>⟧a ⟦<code>B</p><p>⟧c⟦</p>⟧⟦<textarea>A</textarea>⟧ b",
+    "⟦<⏎p>⟧a ⟦<code>B<⏎/p><⏎p>⟧c⟦<⏎/p>⟧⟦<textarea>A</textarea>⟧ b",
     "⟦<pre>A<pre>B</pre>C</pre>⟧d",
-    "⟦<title>⟧text⟦</title><a title='A' Data-B=C>⟧text",
+    "⟦<⏎title>⟧text⟦<⏎/title><a title='A' Data-B=C>⟧text",
 ]
 CASES = [(MARKDOWN, text) for text in GOLDEN_MARKDOWN] + [(HTML, text) for text in GOLDEN_HTML]
 
 
 def visible(text: str, markup: str) -> str:
     """Return the text with a mark instead of each hidden character."""
-    return re.sub("[\0\x1a]", "·", hide_text(text.encode("latin-1"), markup).text.decode("latin-1"))
+    data = text.encode("latin-1")
+    hidden = hide_text(data, markup).text.decode("latin-1")
+    with_breaks = "".join("⏎" if old != new == "\n" else new for old, new in zip(text, hidden, strict=True))
+    return re.sub("[\0\x1a]", "·", with_breaks)
 
 
 @pytest.mark.parametrize(("markup", "marked"), CASES)
 def test_golden(markup, marked):
-    expected = re.sub("⟦(.*?)⟧", lambda span: re.sub(".", "·", span[1].replace("\r", "·")), marked, flags=re.DOTALL)
-    assert visible(re.sub("[⟦⟧]", "", marked), markup) == expected
+    def dots(span: re.Match[str]) -> str:
+        return re.sub("[^\n⏎]", "·", re.sub("⏎.", "⏎", span[1]))
+
+    expected = re.sub("⟦(.*?)⟧", dots, marked, flags=re.DOTALL)
+    assert visible(re.sub("[⟦⟧⏎]", "", marked), markup) == expected
 
 
 def test_markup_of_files():
@@ -161,7 +167,7 @@ def test_any_text_in_any_blocks(text, markup, sizes):
         blocks, lines = [*blocks, b"".join(lines[:size])], lines[size:]
     whole = hide_text(data, markup)
     assert bytes(shown(whole.text, whole.bytes)) == data
-    assert whole.text.count(b"\n") == data.count(b"\n") and len(whole.text) == len(data)
+    assert ends_line(whole.text, whole.bytes).count(1) == data.count(b"\n") and len(whole.text) == len(data)
     assert b"".join(part.text for part in hide(filter(None, blocks), markup)) == whole.text
     hiding = Hiding()
     assert b"".join(hiding.show(hiding.hide(filter(None, blocks), markup))) == data
