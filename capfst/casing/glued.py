@@ -1,11 +1,9 @@
 """Find sentences without white space between them (`he left.she stayed`), and titles without one (`mr.jones`).
 
-In: a text and its words, of which `left.she` is one that the model does not know, like a file name or a method. Out:
-the words, with those replaced by their parts where the model says that these are words: it knows the first part, and
-the second often begins sentences, or the first is an abbreviation and the second a name. After a mark without white
-space (`left!she`), a sentence may begin with such a second word.
-
-The parts are looked up in a text of their own, where spaces separate them.
+In: a text, and `left.she` in it, which the model does not know, like a file name or a method. Out: whether its parts
+are words instead, as the model says: it knows the first part, and the second often begins sentences, or the first is an
+abbreviation and the second a name. After a mark without white space (`left!she`), a sentence may begin with such a
+second word.
 """
 
 from __future__ import annotations
@@ -15,14 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.types import Words
 from capfst.casing.word_index import EIGHT, Index, find_label
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8
+from capfst.kernels.types import F32Array, I32Array, U8Array, U64Array, i64, u8
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
+from capfst.text.tokenizer import MARKS, WORD, Tokens
 from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
 
 BEGINS, OFTEN, ABBREVIATION, SMALL, NAME, DOMAIN = 1, 2, 4, 8, 16, 32
@@ -91,19 +88,19 @@ def glue(
 
 
 @inner
-def is_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
-    """Return whether the word or identifier buf[start:end] may be words with periods between them: each has only
-    letters, except that the first may be a number, and all but the last several."""
+def periods_in_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
+    """Return the number of periods in the word or identifier buf[start:end] if it may be words with periods between
+    them, else 0: each has only letters, except that the first may be a number, and all but the last several."""
     if start > 0 and not is_in(buf[start - 1], _BEFORE):
-        return False
+        return 0
     if end < buf.size and buf[end] < 128 and not is_in(buf[end], _AFTER):
-        return False
+        return 0
     n_parts, n_letters, n_digits = 0, 0, 0
     i = start
     while i < end:
         if buf[i] == _PERIOD:
             if n_letters + n_digits < 2:
-                return False
+                return 0
             n_parts += 1
             n_letters = n_digits = 0
             i += 1
@@ -112,14 +109,15 @@ def is_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
         n_letters += char_class == LETTER
         n_digits += char_class == NUMBER
         if not (char_class == LETTER or (char_class == NUMBER and n_parts == 0)) or n_letters * n_digits > 0:
-            return False
+            return 0
         i = decode(buf, i, end)[1]
-    return n_parts > 0 and n_letters > 0
+    return n_parts if n_letters > 0 else 0
 
 
 @inner
-def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64, info: U8Array) -> bool:
+def is_unspaced(buf: U8Array, tokens: Tokens, i: i64, info: U8Array) -> bool:
     """Return whether word i follows a word and one `.`, `?` or `!`, all without white space."""
+    starts, ends, token_types = tokens
     return (
         i > 1
         and token_types[i] == WORD
@@ -133,50 +131,10 @@ def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
     )
 
 
-def spread(buf: U8Array, words: Words, candidates: I64Array) -> bytes:
-    """Return the words that may be glued, one per line, with spaces around the periods."""
-    glued = candidates[words.token_types[candidates] == PROTECTED]
-    sizes = words.ends[glued] - words.starts[glued] + 1
-    line_ends = np.cumsum(sizes)
-    offsets = np.repeat(words.ends[glued] + 1 - line_ends, sizes) + np.arange(sizes.sum())
-    text = buf.take(offsets, mode="clip")
-    text[line_ends - 1] = ord("\n")
-    return text.tobytes().replace(b".", b" . ")
-
-
-def _are_words(before: U8Array, after: U8Array) -> BoolArray:
+@inner
+def are_words(before: u8, after: u8) -> bool:
     """Return whether a period between words with these bits is between words, rather than in a name."""
-    is_domain = after & DOMAIN != 0
-    often_begins = (after & OFTEN != 0) & (before & SMALL != 0)
-    is_sentence = (before != 0) & np.where(is_domain, often_begins, after & BEGINS != 0)
-    return is_sentence | (before & ABBREVIATION != 0) & (after & NAME != 0) & ~is_domain
-
-
-def separate(words: Words, candidates: I64Array, parts: Words, bits: U8Array) -> Words:
-    """Return the words, those that are glued replaced by their parts, and mark where sentences may begin after a mark
-    without white space. candidates: the words that may be glued. parts: the words of `spread`. bits: as from `glue`."""
-    is_glued = words.token_types[candidates] == PROTECTED
-    glued, unspaced = candidates[is_glued], candidates[~is_glued]
-    words.may_begin[unspaced] |= bits[words.first_labels[unspaced]] & BEGINS != 0
-
-    line_ends = np.flatnonzero(parts.token_types == NEWLINE)
-    line_starts = np.append(0, line_ends + 1)[:-1]
-    line = np.repeat(np.arange(len(glued)), line_ends + 1 - line_starts)
-    place = np.arange(len(line)) - line_starts[line]  # of a part: every other one is a period
-    before = np.flatnonzero((place % 2 == 0) & (place + 2 < (line_ends - line_starts)[line]))
-    bits = bits[parts.first_labels]
-    splits = np.ones(len(glued), np.bool_)
-    splits[line[before[~_are_words(bits[before], bits[before + 2])]]] = False
-    if not splits.any():
-        return words
-
-    # A space precedes each part but the first.
-    shift = words.starts[glued][line] - parts.starts[line_starts][line] - place
-    may_begin = np.where(place == 0, words.may_begin[glued][line], place % 2 == 0)
-    parts = parts._replace(starts=parts.starts + shift, ends=parts.ends + shift, may_begin=may_begin)
-    out, done = [], 0
-    for word, begin, end in zip(glued[splits], line_starts[splits], line_ends[splits], strict=True):
-        out += [(words, done, word), (parts, begin, end)]
-        done = word + 1
-    out.append((words, done, len(words.starts)))
-    return Words._make(np.concatenate([of[k][begin:end] for of, begin, end in out]) for k in range(len(words)))
+    if after & u8(DOMAIN) != 0:
+        return (after & u8(OFTEN) != 0) & (before & u8(SMALL) != 0)
+    begins = (before != 0) & (after & u8(BEGINS) != 0)
+    return begins | ((before & u8(ABBREVIATION) != 0) & (after & u8(NAME) != 0))

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.casing import word_index as ix
-from capfst.casing.glued import is_glued, is_unspaced, separate, spread
+from capfst.casing.glued import BEGINS, are_words, is_unspaced, periods_in_glued
 from capfst.casing.types import Words
 from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
-from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, U64Array, i64, u8, u32, u64
+from capfst.kernels.types import F32Array, I32Array, U8Array, U64Array, i64, u8, u32, u64
 from capfst.text import tokenizer as tok
 from capfst.text import unicode as uni
 from capfst.text.protected import AUTOMATON, IDENTIFIER, NOTHING, VERSION, WHOLE_WORD, Automaton, search
@@ -27,7 +27,8 @@ from capfst.text.restoring import stripping
 from capfst.text.sentences import has_ended
 from capfst.text.strings import Strings
 
-_V = ord("v")
+_V, _PERIOD = ord("v"), ord(".")
+_ROOM = 16  # so many words leave room for another one, of glued words
 _KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
 
 
@@ -70,20 +71,57 @@ def _normalize(
     return length, False
 
 
+@inner
+def _put_part(
+    buf: U8Array, start: i64, end: i64, token_type: u8, lower: LowerCase, index: ix.Index, parts: U64Array, begin: i64,
+    words: Words, n: i64,
+) -> u32:  # fmt: skip
+    """Put a part of glued words into `words`, as word n; return its first label. parts[begin:]: memory for it."""
+    length, _ = _normalize(buf, start, end, token_type, lower, parts, begin)
+    key = ix.key_of(parts, begin, length)
+    slot = ix.find_slot(ix.first_slot(key, length, index.slots), key, parts, begin, length, index)
+    label = ix.first_label(slot, length, index)
+    words.starts[n], words.ends[n], words.token_types[n] = start, end, token_type
+    words.first_labels[n], words.n_forms[n] = label, index.slots[slot].n_forms_length >> u32(4)
+    words.may_begin[n], words.begin_odds[n] = token_type == tok.WORD, 0
+    return label
+
+
+@outlined
+def _separate(
+    buf: U8Array, start: i64, end: i64, lower: LowerCase, index: ix.Index, parts: U64Array, begin: i64, bits: U8Array,
+    words: Words, n: i64,
+) -> i64:  # fmt: skip
+    """Put the parts of buf[start:end] after n words if they are words; return their number then. parts[begin:]: memory
+    for one."""
+    n_words, before = n, u8(0)
+    for i in range(start, end + 1):
+        if i < end and buf[i] != _PERIOD:
+            continue
+        after = bits[_put_part(buf, start, i, u8(tok.WORD), lower, index, parts, begin, words, n)]
+        if n > n_words and not are_words(before, after):
+            return n_words
+        if i < end:
+            _put_part(buf, i, i + 1, u8(tok.MARKS), lower, index, parts, begin, words, n + 1)
+        before, start, n = after, i + 1, n + 2
+    return n - 1
+
+
 @kernel
 def _match(
     buf: U8Array, lower: LowerCase, tokens: tok.Tokens, keys: U64Array, forms: Strings, index: ix.Index,
-    automaton: Automaton, scratch: ix.Scratch, words: Words, candidates: I64Array,
-) -> tuple[i64, i64]:  # fmt: skip
-    """Fill `words` from the tokens with these keys, and `candidates` with the indices of those that may be glued
-    (glued.py). Return their numbers. forms: by label.
+    automaton: Automaton, scratch: ix.Scratch, bits: U8Array, words: Words,
+) -> tuple[i64, i64, bool]:  # fmt: skip
+    """Fill `words` from the tokens with these keys. Return their number; the number of words, more than the tokens,
+    for which glued ones may need room (glued.py); and whether bits were needed. forms: by label. bits: as from
+    glued.glue; if they are empty, or there is no room, no word is taken for glued ones.
 
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
     starts, ends, token_types = tokens
     pretokenized, info, (data, offsets) = lower.pretokenized, lower.lowering.info, forms
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
-    n_words, n_glued = 0, 0
+    n_words, n_more, needs_bits = 0, 0, False
     covered = 0  # the end of the last compound
     ended, last_end = False, 0  # ended: a sentence may have ended with the last word
     for block in range(0, n_tokens, ix.BLOCK):
@@ -129,8 +167,15 @@ def _match(
                     if kind == VERSION or kind == IDENTIFIER:
                         token_type = u8(tok.PROTECTED)
                         covered = end
-                        candidates[n_glued] = n_words
-                        n_glued += is_glued(buf, start, end, info)
+                        n_periods = periods_in_glued(buf, start, end, info)
+                        if n_periods > 0:
+                            n_more, needs_bits = n_more + 2 * n_periods, True
+                            if bits.size > 0 and n_more <= words.starts.size - n_tokens:
+                                n = _separate(buf, start, end, lower, index, parts, used, bits, words, n_words)
+                                if n > n_words:
+                                    words.may_begin[n_words] = ended and start > last_end
+                                    ended, last_end, n_words = False, end, n
+                                    continue
                     elif token_type == tok.COMPOUND:
                         continue
                 elif token_type == tok.COMPOUND:
@@ -139,12 +184,13 @@ def _match(
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
             words.may_begin[n_words] = ended and token_type != tok.NEWLINE and start > last_end
             words.begin_odds[n_words] = 0
-            if ended & (start == last_end):
-                candidates[n_glued] = n_words
-                n_glued += is_unspaced(buf, words.starts, words.ends, words.token_types, n_words, info)
+            so_far = tok.Tokens(words.starts, words.ends, words.token_types)
+            if ended & (start == last_end) and is_unspaced(buf, so_far, n_words, info):
+                needs_bits = True
+                words.may_begin[n_words] |= bits.size > 0 and bits[label] & u8(BEGINS) != 0
             ended, last_end = has_ended(buf, start, end, token_type, ended), end
             n_words += 1
-    return n_words, n_glued
+    return n_words, n_more, needs_bits
 
 
 class Transducer:
@@ -161,15 +207,10 @@ class Transducer:
     ) -> None:
         self.symbols = symbols
         self._glue = glue
+        self._bits = np.empty(0, np.uint8)  # what each word may be among glued ones, when it is known
         self.pretokenized = pretokenized
         self.index = ix.build_index(symbols, starts, costs)
         self._of_thread = threading.local()
-
-    @cached
-    def _bits(self) -> U8Array:
-        """What each word may be among glued ones."""
-        assert self._glue is not None
-        return self._glue()
 
     @cached
     def stripping(self) -> uni.Lowering:
@@ -178,27 +219,25 @@ class Transducer:
 
     def words(self, buf: U8Array) -> Words:
         """Return the words of valid UTF-8, any number of lines."""
-        words, candidates = self._match(buf)
-        if not candidates.size or self._glue is None:
-            return words
-        parts = self._match(np.frombuffer(spread(buf, words, candidates), np.uint8))[0]
-        return separate(words, candidates, parts, self._bits)
-
-    def _match(self, buf: U8Array) -> tuple[Words, I64Array]:
-        """Return the words, and the indices of those that may be glued."""
         language = self.symbols.language
-        token_memory, scratch = self._memory(buf.size)
+        token_memory, scratch = self.memory(buf.size)
         tokens, keys = tok.read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
-        words = Words._make(np.empty(keys.size, t) for t in types)
-        candidates = np.empty(keys.size, np.int64)
-        lower = LowerCase(self.pretokenized, language.lowering, scratch.lowered, scratch.word)
-        n, n_glued = _match(
-            buf, lower, tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch, words, candidates
-        )
-        return Words._make(a[:n] for a in words), candidates[:n_glued]
+        text = buf, self.lower_case(scratch), tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch
+        room = keys.size // _ROOM
+        while True:
+            words = Words._make(np.empty(keys.size + room, t) for t in types)
+            n, n_more, needs_bits = _match(*text, self._bits, words)
+            if self._glue is None or not needs_bits or (self._bits.size and n_more <= room):
+                return Words._make(a[:n] for a in words)
+            room = max(room, n_more)
+            self._bits = self._bits if self._bits.size else self._glue()
 
-    def _memory(self, size: int) -> tuple[tok.TokensAndKeys, ix.Scratch]:
+    def lower_case(self, scratch: ix.Scratch) -> LowerCase:
+        """Return how tokens are written in lower case, with this memory for one."""
+        return LowerCase(self.pretokenized, self.symbols.language.lowering, scratch.lowered, scratch.word)
+
+    def memory(self, size: int) -> tuple[tok.TokensAndKeys, ix.Scratch]:
         """Return memory for the tokens of `size` bytes, which the thread keeps for later texts unless it is very
         large."""
         if size > _KEPT:

@@ -105,6 +105,7 @@ class Scratch(NamedTuple):
 
     lowered: U8Array  # one word
     word: U8Array  # one word
+    stripped: U8Array  # one word without diacritics
     parts: U64Array  # the bytes of the tokens, eight per element
     tokens: PendingArray  # PENDING
     longer: I64Array  # indices of the tokens of more than eight bytes
@@ -113,9 +114,9 @@ class Scratch(NamedTuple):
     def of(cls, size: int, longest: int) -> Scratch:
         """Allocate memory for a buffer of `size` bytes, and tokens of at most `longest` bytes."""
         word = longest * GROWTH + 8
-        # A block may hold a compound and its parts: the buffer twice, each token padded to eight bytes.
-        sizes = word, word, 2 * GROWTH * size // EIGHT + 2 * BLOCK, BLOCK, BLOCK + 1
-        types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint64, PENDING, np.int64
+        # A block may hold a compound and its parts, and one of them again: each token is padded to eight bytes.
+        sizes = word, word, GROWTH * word, 3 * GROWTH * size // EIGHT + 2 * BLOCK, BLOCK, BLOCK + 1
+        types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint8, np.uint64, PENDING, np.int64
         return cls._make(sparse(n, t) for n, t in zip(sizes, types, strict=True))
 
 

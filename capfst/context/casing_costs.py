@@ -323,7 +323,7 @@ def casing_costs(
     """
     known, symbols = spellings if context is None else context, transducer.symbols
     assert known is not None
-    n, n_forms = len(words.token_types), int(words.n_forms.sum())
+    n, n_forms = len(words.token_types), int(words.n_forms.sum(dtype=np.uint32))
     text = read_words(buf, words, known, transducer, context is not None, language)
     log_p = np.empty((n, N_SHAPES), np.float32)
     with_margin = np.zeros(n_forms + _FEW, np.float32)

@@ -26,7 +26,7 @@ from capfst.context.network import ending_embedding
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-from capfst.text.unicode import GROWTH, Lowering, lower_into
+from capfst.text.unicode import Lowering, lower_into
 
 _AHEAD = 16  # words
 
@@ -46,12 +46,9 @@ class Source(NamedTuple):
     @classmethod
     def of(cls, buf: U8Array, words: Words, transducer: Transducer) -> Source:
         """Return a buffer's words. transducer: that found them."""
-        size = int((words.ends - words.starts).max(initial=0)) * GROWTH + 8
-        lowering, memory = transducer.symbols.language.lowering, np.empty((2, size), np.uint8)
-        lower = LowerCase(transducer.pretokenized, lowering, *memory)
-        hashes, stripped = np.empty(lx.N_HASHES, np.uint32), np.empty(size * GROWTH, np.uint8)
-        parts = np.empty(size * GROWTH // 8 + 1, np.uint64)
-        return cls(buf, words, lower, transducer.stripping, transducer.index, hashes, stripped, parts)
+        _, memory = transducer.memory(buf.size)
+        lower, hashes = transducer.lower_case(memory), np.empty(lx.N_HASHES, np.uint32)
+        return cls(buf, words, lower, transducer.stripping, transducer.index, hashes, memory.stripped, memory.parts)
 
 
 class LogOddsSums(NamedTuple):

@@ -44,7 +44,7 @@ def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
 
 def test_other_engine_and_lines(recaser: Recaser) -> None:
     text = "he left.she stayed.\n\nwe met mr.jones!he left.then left.foo\nx"
-    expected = "He left.She stayed.\n\nWe met Mr.Jones!he left.Then left.foo\nX"
+    expected = "He left.She stayed.\n\nWe met Mr.Jones!He left.Then left.foo\nX"
     assert recaser(text) == recaser(text, engine="openfst") == expected
     assert recaser.sentences("he left.she stayed. we left!he stayed") == [
         "He left.", "She stayed. ", "We left!", "He stayed",
