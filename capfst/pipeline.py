@@ -249,16 +249,17 @@ class Pipeline:
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Recase again the lines whose output would be recased differently, because its case no longer counts."""
         has_capital = style is not None and style.has_capital
-        numbers = input_case.has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
+        after = np.frombuffer(recased, np.uint8)
+        line_ends, ends = input_case.line_ends(buf, words, after)
+        numbers = input_case.has_lost_contrast(buf, line_ends, after, ends, has_capital)
         if self.input_case == "keep":
-            title = input_case.has_become_title(buf, words, self.pretokenized, np.frombuffer(recased, np.uint8))
+            title = input_case.has_become_title(buf, words, self.pretokenized, after)
             numbers = np.union1d(numbers, title)
         elif self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
-            line_ends, marks = np.flatnonzero(buf == ord("\n")), np.flatnonzero(np.isin(buf, _COMBINING))
+            marks = np.flatnonzero(np.isin(buf, _COMBINING))
             numbers = np.union1d(numbers, np.searchsorted(line_ends, marks))
         if not numbers.size:
             return recased
-        ends = np.append(np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")), len(recased))
         begins = np.append(0, ends[:-1] + 1)[numbers].tolist()
         lines = list(zip(begins, ends[numbers].tolist(), strict=True))
         before, settled = b"", b"\n".join([recased[begin:end] for begin, end in lines])

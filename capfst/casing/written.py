@@ -307,34 +307,41 @@ def _has_contrast(text: U8Array, start: i64, end: i64, has_capital: bool) -> boo
     return False
 
 
+def line_ends(buf: U8Array, words: Words, recased: U8Array) -> tuple[I64Array, I64Array]:
+    """Return the ends of the lines of a text before and after recasing."""
+    ends = its_ends = words.starts[np.flatnonzero(words.token_types == NEWLINE)]
+    if recased.size != buf.size or np.any(recased[ends] != _NEWLINE):  # a character and its other case differ in length
+        its_ends = np.flatnonzero(recased == _NEWLINE)
+    return np.append(ends, buf.size), np.append(its_ends, recased.size)
+
+
 @kernel
-def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool, numbers: I64Array) -> i64:
+def _find_lost(
+    buf: U8Array, ends: I64Array, recased: U8Array, its_ends: I64Array, has_capital: bool, numbers: I64Array
+) -> i64:
     """Fill `numbers` with the numbers of the lines of `has_lost_contrast`; return how many they are."""
     n, start, its_start = 0, 0, 0
     for line in range(ends.size):
-        end = ends[line]
-        its_end = its_start + end - start  # unless a character and its other case differ in length
-        if its_end < recased.size and recased[its_end] != _NEWLINE:
-            its_end = its_start
-            while its_end < recased.size and recased[its_end] != _NEWLINE:
-                its_end += 1
+        end, its_end = ends[line], its_ends[line]
         small, capital, other = _letters(buf, start, end)
         is_odd = other > 0 and end - start < _SHORT
         if is_odd or (small > 0 and capital > 0):
             is_odd = is_odd or (capital > 1 and 2 * capital >= small)
             numbers[n] = line
-            n += is_odd or not _has_contrast(recased, its_start, min(its_end, recased.size), has_capital)
+            n += is_odd or not _has_contrast(recased, its_start, its_end, has_capital)
         start, its_start = end + 1, its_end + 1
     return n
 
 
-def has_lost_contrast(buf: U8Array, words: Words, recased: U8Array, has_capital: bool) -> I64Array:
+def has_lost_contrast(
+    buf: U8Array, ends: I64Array, recased: U8Array, its_ends: I64Array, has_capital: bool
+) -> I64Array:
     """Return the numbers of the lines that may have to be recased again, because their case may no longer be evidence.
 
     These are lines that have lowercase and capital letters before recasing, but not after it. They are also lines with
     many capitals, and short ones with letters beyond ASCII, where one changed word may change the evidence. Only ASCII
-    letters count. has_capital: whether lines without capitals count as having some.
+    letters count. ends, its_ends: as from `line_ends`. has_capital: whether lines without capitals count as having
+    some.
     """
-    ends = np.append(words.starts[words.token_types == NEWLINE], buf.size)
     numbers = np.empty(len(ends), np.int64)
-    return numbers[: _find_lost(buf, ends, recased, has_capital, numbers)]
+    return numbers[: _find_lost(buf, ends, recased, its_ends, has_capital, numbers)]

@@ -45,8 +45,9 @@ class _Costs(NamedTuple):
     arc_costs: F32Array
     shapes: U8Array
     options: F32Matrix
-    starts: I64Array  # of Copies, in the text of the entries
+    starts: I64Array  # of Copies
     ends: I64Array
+    shift: I64Array  # [1]: where the text of the entries begins in that of the copies
 
 
 @inner
@@ -75,6 +76,13 @@ def _casing(text: _Text, entry: Listed, costs: _Costs) -> tuple[i64, i64, f32, f
 
 
 @inner
+def _copy(entry: Listed, costs: _Costs) -> None:
+    """Let the word of an entry be copied from it."""
+    i = i64(entry.word)
+    costs.starts[i], costs.ends[i] = costs.shift[0] + entry.start, costs.shift[0] + entry.end
+
+
+@inner
 def _set(text: _Text, entry: Listed, k: i64, column: i64, cost: f32, costs: _Costs) -> None:
     """Set the cost of the casing of an entry, which is where `_casing` has it."""
     i = i64(entry.word)
@@ -84,7 +92,7 @@ def _set(text: _Text, entry: Listed, k: i64, column: i64, cost: f32, costs: _Cos
     elif column != Shape.MIXED or cost <= option[column]:
         option[column] = cost
         if column == Shape.MIXED:
-            costs.starts[i], costs.ends[i] = entry.start, entry.end
+            _copy(entry, costs)
     best = N_SHAPES
     for shape in range(N_SHAPES):
         best = shape if option[shape] < option[best] else best
@@ -114,8 +122,7 @@ def _weigh(text: _Text, listed: ListedArray, given: _Costs, costs: _Costs) -> No
                 cost -= weight * (more / above if above > 0 else 1 / n_words)
                 _set(text, listed[n], k, column, cost, costs)
             elif weight > 0:
-                i = i64(listed[n].word)
-                costs.starts[i], costs.ends[i] = listed[n].start, listed[n].end
+                _copy(listed[n], costs)
         m = end
 
 
@@ -128,7 +135,7 @@ def _fix(text: _Text, listed: ListedArray, restricts: bool, costs: _Costs) -> No
         prefetch(text.forms.offsets, words.first_labels[listed[min(m + 2 * _AHEAD, last)].word])
         prefetch(text.forms.data, text.forms.offsets[words.first_labels[listed[min(m + _AHEAD, last)].word]])
         i, k = i64(listed[m].word), _form_of(text, listed[m])
-        costs.starts[i], costs.ends[i] = listed[m].start, listed[m].end
+        _copy(listed[m], costs)
         costs.shapes[i] = AS_FORM if k >= 0 else Shape.MIXED.value
         if restricts:
             words.first_labels[i] += max(0, k)
@@ -173,26 +180,19 @@ def add_user_words(
         if options.size:
             has_form = n_forms > 0
             options[has_form, N_SHAPES] = arc_costs[first_arcs[:-1][has_form]]
-    copies = Copies(found.text, np.full(n, -1), np.full(n, -1))
-    changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends)
+    if costs.copies is None:
+        copies, shift = Copies(found.text, np.full(n, -1), np.full(n, -1)), 0
+    else:
+        before, starts, ends = costs.copies
+        copies, shift = Copies(np.concatenate([before, found.text]), starts, ends.copy()), len(before)
+    changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends, np.array([shift]))
     if is_weighted:
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
         if written is not None and not include_pruned:
             prune(n_forms, written, arc_costs)
         _weigh(text, found.weighted, given, changed)
     _fix(text, found.fixed, restricts, changed)
+    options_kept = options if include_pruned else None
     return costs._replace(
-        arc_costs=None if restricts else arc_costs, shapes=shapes, options=options if include_pruned else None,
-        copies=_joined(copies, costs.copies),
-    )  # fmt: skip
-
-
-def _joined(copies: Copies, others: Copies | None) -> Copies:
-    """Return copies from two texts; a word with both has the first one. Changes the arrays of `copies`."""
-    if others is None:
-        return copies
-    more = np.flatnonzero(others.starts >= 0)
-    more = more[copies.starts[more] < 0]
-    for mine, other in ((copies.starts, others.starts), (copies.ends, others.ends)):
-        mine[more] = other[more] + copies.text.size
-    return copies._replace(text=np.concatenate([copies.text, others.text]))
+        arc_costs=None if restricts else arc_costs, shapes=shapes, options=options_kept, copies=copies
+    )

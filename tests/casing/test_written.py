@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import capfst
 from capfst.casing.shapes import Shape
-from capfst.casing.written import HAS_SMALL, MAY_BEGIN, has_lost_contrast, written_evidence, written_shapes
+from capfst.casing.written import HAS_SMALL, MAY_BEGIN, has_lost_contrast, line_ends, written_evidence, written_shapes
 from capfst.exceptions import OptionError
 from capfst.recaser import Recaser, load
 
@@ -168,4 +168,7 @@ def test_lines_that_lose_their_contrast(
 ) -> None:
     before, after = (np.frombuffer(each.encode(), np.uint8) for each in (text, recased))
     words = recaser.pipeline.loaded.transducer.words(before)
-    assert has_lost_contrast(before, words, after, has_capital).tolist() == lost
+    ends, its_ends = line_ends(before, words, after)
+    assert has_lost_contrast(before, ends, after, its_ends, has_capital).tolist() == lost
+    assert ends.tolist() == [*np.flatnonzero(before == ord("\n")), len(before)]
+    assert its_ends.tolist() == [*np.flatnonzero(after == ord("\n")), len(after)]
