@@ -41,7 +41,7 @@ from capfst.lm.query import Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import PUNCTUATION, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
-from capfst.search.confidence import Change, Spelled, changes
+from capfst.search.confidence import TEMPERATURE, TEMPERATURE_ALONE, Change, Spelled, changes
 from capfst.search.paths import AllPaths, all_paths, max_marginals
 from capfst.search.token_lattice import line_lattice, token_lattice
 from capfst.system.parallel import map_stream
@@ -610,8 +610,14 @@ class Pipeline:
             max_marginals(self.paths(words, costs, passes), words),
             costs,
             partial(self.spelled, text, words, costs),
+            self.temperature,
         )
         return recased, changed
+
+    @property
+    def temperature(self) -> float:
+        """By what the extra cost of another casing is divided to be the log-odds that the best one is right."""
+        return TEMPERATURE_ALONE if self.context is None else TEMPERATURE
 
     def spelled(self, text: Text, words: Words, costs: CasingCosts, path: LabelPath, shapes: Shapes | None) -> Spelled:
         """Return a path of a line as it is written, with unseen casings in the given shapes."""

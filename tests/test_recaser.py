@@ -456,8 +456,8 @@ def test_path_costs_are_those_of_each_line(golden):
     ("line", "text", "changes"),
     [
         ("us it", "us it", []),
-        ("the us!", "the US!", [(4, 6, "US", 0.9)]),  # "the US" costs 0.1, us 1
-        ("“IPHONE” İ us", "“iPhone” İ Us", [(1, 7, "iPhone", math.inf), (11, 13, "Us", 0.9)]),
+        ("the us!", "the US!", [(4, 6, "US", 0.6)]),  # "the US" costs 0.1, us 1: 0.9 more
+        ("“IPHONE” İ us", "“iPhone” İ Us", [(1, 7, "iPhone", math.inf), (11, 13, "Us", 0.6)]),
         ("", "", []),
     ],
 )  # fmt: skip

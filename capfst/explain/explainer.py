@@ -256,7 +256,7 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
         begin = end + len(decoded(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
         end = begin + len(texts[i])
-        log_odds = forms[1].margin if len(forms) > 1 else math.inf
+        log_odds = forms[1].margin / pipeline.temperature if len(forms) > 1 else math.inf
         of_words.append(ex.ExplainedWord(begin, end, explainer.given(i), bool(path.begins[i]), log_odds, forms))
     return ex.Explanation(
         explained.text,

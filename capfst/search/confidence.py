@@ -1,8 +1,9 @@
 """Compute the log-odds of each change of case.
 
 In: a recaser and the words of a line. Out: for each word that recasing changed, its offsets in the recased line, and
-the extra cost of the best path that writes it differently (natural logarithm; +inf if there is no such path). Forms
-that are written alike, such as `it` and `It` at the start of a sentence, are not alternatives.
+the log-odds that it is right: the extra cost of the best path that writes it differently (+inf if there is no such
+path), divided by a temperature (Guo et al. 2017, section 4.2). Forms that are written alike, such as `it` and `It` at
+the start of a sentence, are not alternatives.
 
 The words of a casing are found by tokenizing it: the tokens of all casings of a text are the same.
 """
@@ -23,6 +24,11 @@ from capfst.text.utf8 import decoded
 
 Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]
+
+
+TEMPERATURE_ALONE, TEMPERATURE = 1.5, 5.0
+"""By what extra costs are divided with the LM alone, and with a context model, whose costs count `SCALE` times: about
+what maximizes the likelihood of development texts in six languages (scripts/experiments/confidence.py)."""
 
 
 class Change(NamedTuple):
@@ -70,10 +76,12 @@ def changes(
     marginals: npt.NDArray[np.float64],
     casing_costs: CasingCosts,
     spell: Spell,
+    temperature: float,
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
-    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals).
+    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals). temperature: by
+    which extra costs are divided.
     """
     data, best, tokens = spell(path, casing_costs.shapes)
     starts = tokens.starts.tolist()
@@ -100,6 +108,6 @@ def changes(
         if least == math.inf and words.n_forms[i]:
             log_odds = 0.0  # no casing of the line has a finite cost
         else:
-            log_odds = math.inf if other == math.inf else max(0.0, float(other - least))
+            log_odds = math.inf if other == math.inf else max(0.0, float(other - least)) / temperature
         changed.append(Change(n_characters, n_characters + len(decoded(word)), decoded(word), log_odds))
     return decoded(data), changed

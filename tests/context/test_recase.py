@@ -23,6 +23,7 @@ from capfst.casing.types import LabelPath
 from capfst.context import learn
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser, load, reopen
+from capfst.search.confidence import TEMPERATURE
 from capfst.text.tokenizer import PROTECTED
 from capfst.text.unicode import lower
 
@@ -180,7 +181,7 @@ def test_confidence_is_the_distance_to_the_cheapest_other_casing(engines: list[R
         min((cost for casing, cost in found[i].items() if casing != best[i]), default=math.inf) - found[i][best[i]]
         for i in changed
     ]
-    assert [change.log_odds for change in changes] == pytest.approx(odds, rel=1e-5, abs=1e-4)
+    assert [TEMPERATURE * change.log_odds for change in changes] == pytest.approx(odds, rel=1e-5, abs=1e-4)
 
 
 def test_confidence_in_guesses_is_finite(recaser: Recaser) -> None:

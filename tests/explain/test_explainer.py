@@ -50,7 +50,7 @@ def check(recaser: Recaser, text: str, n: int = 1, **given) -> Explanation:
         assert sum(casing.parts.values()) == pytest.approx(expected.cost, **close)
     assert (explanation.text, explanation.cost) == (best[0].text, best[0].cost)
     assert explanation.recased == line_of(recaser, text, **given)
-    check_words(explanation)
+    check_words(explanation, recaser.pipeline_with(options_of(given), "explain").temperature)
     check_arcs(explanation)
     recased, changes = recaser.confidence(text, given.get("source"), given.get("alignment"), **options_of(given))
     if recased == explanation.text:
@@ -75,8 +75,8 @@ def aligned(given: dict) -> dict:
     return {"alignment": [given["alignment"]]} if given.get("alignment") else {}
 
 
-def check_words(explanation: Explanation) -> None:
-    """Check the sums of the words' parts."""
+def check_words(explanation: Explanation, temperature: float) -> None:
+    """Check the sums of the words' parts, and their log-odds."""
     close = {"rel": 1e-6, "abs": 1e-4}
     of_words = math.fsum(sum(word.forms[0].parts.values()) for word in explanation.words)
     assert explanation.start + of_words + explanation.end == pytest.approx(explanation.cost, **close)
@@ -90,7 +90,7 @@ def check_words(explanation: Explanation) -> None:
         margins = [form.margin for form in word.forms]
         assert margins == sorted(margins)
         assert len({form.text for form in word.forms}) == len(word.forms)
-        assert word.log_odds == (margins[1] if len(margins) > 1 else math.inf)
+        assert word.log_odds == (margins[1] / temperature if len(margins) > 1 else math.inf)
         for k, form in enumerate(word.forms):
             assert sum(form.differences.values()) == pytest.approx(form.margin, **close)
             assert form.line[word.start :].startswith(form.text) or len(form.line) != len(explanation.text)
@@ -216,7 +216,7 @@ def test_a_line_of_a_document_is_explained_with_the_others() -> None:
         explanation = recaser.explain(text, line=number)
         assert explanation.text == recaser(text).split("\n")[number - 1]
         assert sum(explanation.casings[0].parts.values()) == pytest.approx(costs[number - 1])
-        check_words(explanation)
+        check_words(explanation, recaser.pipeline.temperature)
         check_arcs(explanation)
     second = recaser.explain(text, line=2).words[1].forms
     assert second[0].text == "Zelners"

@@ -15,6 +15,7 @@ from support.scoring import path_costs
 import capfst
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
+from capfst.search.confidence import TEMPERATURE_ALONE
 from capfst.search.paths import max_marginals
 from capfst.text.sentences import openings
 from capfst.text.tokenizer import NEWLINE
@@ -252,4 +253,5 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
             - spelled[0][0]
             for i in changed
         ]
-        assert [change.log_odds for change in changes] == pytest.approx(odds, rel=1e-9, abs=1e-9)
+        found = [TEMPERATURE_ALONE * change.log_odds for change in changes]
+        assert found == pytest.approx(odds, rel=1e-9, abs=1e-9)

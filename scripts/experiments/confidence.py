@@ -1,0 +1,77 @@
+"""Measure what the log-odds of `--confidence` are worth: how often changed words are right, by what the log-odds say.
+
+    \b
+    python scripts/experiments/confidence.py wikitext2_valid.txt ewt_dev.txt [--lm multi] [--no-context]
+
+A text has one sentence per line; lines are lowercased and recased with `--sentence-case`. Each cell has the percentage
+of words that are right, of those whose log-odds say a probability of this range, and their number. *best*: by what the
+log-odds would have to be divided for the highest likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+from helpers.markdown import table
+
+import capfst
+from capfst import Recaser
+from capfst.cli.exit_status import exit_status
+from capfst.io.blocks import read_blocks
+from capfst.text.unicode import lower
+
+QUICK = 50
+"""Number of lines taken from each text with --quick."""
+LIMITS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+DIVISORS = np.exp(np.linspace(-1.5, 1.5, 121))
+
+
+def changed(recaser: Recaser, lines: list[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the log-odds of all changed words that have another casing, and whether the words are right."""
+    log_odds, right = [], []
+    for line in lines:
+        lowered = lower(line, recaser.model.symbols.language.lowering)
+        if len(lowered) != len(line):
+            continue
+        for change in recaser.confidence(lowered).changes:
+            if change.log_odds < math.inf:
+                log_odds.append(change.log_odds)
+                right.append(change.word == line[change.start : change.end])
+    return np.array(log_odds), np.array(right, np.bool_)
+
+
+def best_divisor(log_odds: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> float:
+    costs = [np.logaddexp(0, np.where(right, -log_odds, log_odds) / divisor).sum() for divisor in DIVISORS]
+    return float(DIVISORS[np.argmin(costs)])
+
+
+@click.command(help=__doc__)
+@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--lm", default="en", show_default=True, help="Model to measure.")
+@click.option("--no-context", is_flag=True, help="With the LM alone.")
+@click.option("--quick", is_flag=True, help=f"Use only the first {QUICK} lines of each text.")
+def main(texts: tuple[Path, ...], lm: str, no_context: bool, quick: bool) -> None:
+    recaser = capfst.load(lm, sentence_case=True, **({"context": False} if no_context else {}))
+    ranges = list(pairwise(LIMITS))
+    rows = []
+    for text in texts:
+        lines = b"".join(read_blocks([text])).decode().splitlines()
+        log_odds, right = changed(recaser, lines[: QUICK if quick else None])
+        said = 1 / (1 + np.exp(-log_odds))
+        cells = []
+        for least, below in ranges:
+            inside = right[(said >= least) & ((said < below) | (below == 1))]
+            cells.append(f"{100 * inside.mean():.1f} ({inside.size:,})" if inside.size else "–")
+        rows.append([text.name.partition(".")[0], *cells, f"{best_divisor(log_odds, right):.2f}"])
+    heads = [f"{100 * least:.0f} to {100 * below:.0f} %" for least, below in ranges]
+    print(table(["text", *heads, "best"], rows))
+
+
+if __name__ == "__main__":
+    with exit_status():
+        main(standalone_mode=False)
