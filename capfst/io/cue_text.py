@@ -35,7 +35,7 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
 _first_word = re.compile(r"[^\W\d_][\w'’]*").search
-_label = re.compile(r"\s*[^\W\d_a-z][\w.'’#&/-]*(?: [^\W_a-z][\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
+_label = re.compile(r"\s*[^\W_a-z][\w.'’#&/-]*(?: (?:[#&]|[^\W_a-z])[\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
 _voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
 _drawing = re.compile(r"\\p(\d+)").findall
 FindMarks = Callable[[str, int, int], Iterable[re.Match[str]]]
@@ -102,7 +102,7 @@ class Marks:
             elif kind == "sound" and not _is_sound(mark, last, starts_line):
                 end = mark.start()  # it is text
                 continue
-            elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
+            elif kind == "sound" and self._with_remarks and ":" not in mark[0][-2:]:
                 remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
             before += self._instead_of(mark)
         return [line for line in lines if line], remarks, "\n" in before
@@ -123,7 +123,7 @@ class Marks:
             self._voice = voice[1].strip() if voice else self._voice
             return "\n" if breaks else " " * mark[0].startswith(("<rt", "</rt"))
         if kind == "sound":
-            return "\n" if mark[0].endswith(":") else " "
+            return "\n" if ":" in mark[0][-2:] else " "  # a label has a colon
         return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")
 
 
