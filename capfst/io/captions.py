@@ -116,6 +116,7 @@ class Srt(_Timed):
     title = "SubRip"
     marks = (*Captions.marks, OVERRIDE)
     ends_at_blank_line = False
+    times = re.compile(_Timed.times.pattern.replace("n)?", r"n\s*)?", 1))  # in files whose line ends were doubled
 
 
 class Vtt(_Timed):
