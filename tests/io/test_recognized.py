@@ -221,7 +221,12 @@ def test_what_is_recognized() -> None:
         assert format_of_text(text.encode()) == "transcript"
     long = json.dumps({"text": "new york " * 50_000, "segments": [{"text": "new"}]})
     assert format_of_text(long.encode()) == "transcript"
-    for text in ('{"tokens": ["new"]}', '{"text": "new"}', '{"text": "\\x", "words": [{"word": "a"}]}'):
+    assert format_of_text(b'[{"text": "new", "start": 0, "end": 1}]') == "transcript"
+    for text in (
+        '{"tokens": ["new"]}',
+        '{"text": "new", "start": 0, "end": 1}',
+        '{"text": "\\x", "words": [{"word": "a"}]}',
+    ):
         assert format_of_text(text.encode()) == "json"
 
 

@@ -45,6 +45,7 @@ def files(text: str) -> dict[str, Any]:
     return {
         "whisper": {"text": f" {text}", "segments": segments, "language": "en"},
         "faster-whisper": segments,
+        "whisper segments": [{"start": each["id"], "end": 9, "text": each["text"], "words": None} for each in segments],
         "whisperx": {"segments": [{**each, "speaker": "A"} for each in segments], "word_segments": words(text)},
         "transformers": {"text": text, "chunks": [{"text": part, "timestamp": [0, 1]} for part in halves(text)]},
         "whisper.cpp": {"transcription": [{"offsets": {"from": 0}, "text": text, "tokens": tokens}]},
