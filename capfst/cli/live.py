@@ -24,7 +24,7 @@ _NAME = "<stdin>"
 _PIECE = 1 << 8  # bytes read at once: a few words, so that the first does not wait until the last is recased
 _LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an object of JSON
 
-_ended = re.compile(r"(?<=[\r\n])").split
+_ended = re.compile(r"(?<=\n)|(?<=\r)(?!\n)").split
 _word_ends = re.compile(r"\S\s").search
 _FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("[^"\\]*(?:\\.[^"\\]*)*")')
 _object = json.JSONDecoder().raw_decode
@@ -63,10 +63,10 @@ def recase_stream(
 
 def _cased(stream: Stream, text: str, is_revised: bool, ends: bool) -> str:
     """Return the rest of an utterance, or a hypothesis of it, as it looks now or, if the utterance ends, in the end."""
-    if is_revised and not text:  # the line ends with \r\n
+    if is_revised and not text.strip():  # the line ends with \r\n, after which there was a pause
         if ends:
             stream.end()
-        return ""
+        return text
     settled = stream.revise(text).settled if is_revised else stream.add(text)
     return settled + (stream.end() if ends else stream.tentative)
 
@@ -131,6 +131,7 @@ def _whole_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         held += piece
         end = codecs.utf_8_decode(held, "replace")[1]  # without a last character of which bytes are still to come
+        end -= len(piece) >= _PIECE and held.endswith(b"\r")  # the next piece, which is there, may begin with \n
         yield held[:end]
         held = held[end:]
     if held:
