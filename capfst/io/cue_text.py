@@ -53,8 +53,8 @@ class CueText(NamedTuple):
 
 
 class Marks:
-    """Finds the words among marks of these kinds, and on request those of remarks. It knows whose voice the last tag
-    names."""
+    """Finds the words among marks of these kinds, and on request those of remarks. It knows which speaker the last tag
+    or label names, so that another one can be noticed."""
 
     def __init__(self, kinds: Iterable[str], with_remarks: bool = False) -> None:
         self._marks = re.compile("|".join(kinds)).finditer
@@ -83,7 +83,7 @@ class Marks:
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data, start, stop, begin, last, self._marks) if starts_line else (0, False)
+                skipped, breaks = self._beginning(data, start, stop, begin, last) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -119,12 +119,31 @@ class Marks:
             return character if character.isprintable() else " " * character.isspace()
         if kind == "tag":
             voice = _voice(mark[0])
-            breaks = voice is not None and voice[1].strip() != self._voice
-            self._voice = voice[1].strip() if voice else self._voice
+            breaks = voice is not None and self._is_other(voice[1].strip())
             return "\n" if breaks else " " * mark[0].startswith(("<rt", "</rt"))
         if kind == "sound":
-            return "\n" if ":" in mark[0][-2:] else " "  # a label has a colon
+            return "\n" if ":" in mark[0][-2:] and self._is_other(mark[0]) else " "  # a label has a colon
+        if kind == "turn":
+            self._voice = ""
         return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")
+
+    def _is_other(self, voice: str) -> bool:
+        """Return whether this is another speaker than the last one that was named, or an unknown one (empty)."""
+        before, self._voice = self._voice, voice
+        return voice != before or not voice
+
+    def _beginning(self, data: str, start: int, end: int, begin: int, last: int) -> tuple[int, bool]:
+        """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
+        speaker begins. The cue is data[begin:last]."""
+        text = data[start:end]
+        if text.lstrip()[:1].islower():
+            return 0, _lone_label(text) is not None
+        dash = _dash(text)
+        skipped, voice = dash.end() if dash else 0, ""
+        label = _label(text, skipped)
+        if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, self._marks):
+            skipped, voice = label.end(), label[0].strip()
+        return skipped, bool(dash or label) and (self._is_other(voice) or dash is not None)
 
 
 def _text(lines: list[list[Span]]) -> str:
@@ -147,20 +166,6 @@ def _capitals(data: str, begin: int, last: int, marks: FindMarks) -> set[int]:
         if are_capitals(n_upper, n_lower):
             offsets.add(begin + i)
     return offsets
-
-
-def _beginning(data: str, start: int, end: int, begin: int, last: int, marks: FindMarks) -> tuple[int, bool]:
-    """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
-    speaker begins. The cue is data[begin:last], in which `marks` finds the marks."""
-    text = data[start:end]
-    if text.lstrip()[:1].islower():
-        return 0, _lone_label(text) is not None
-    dash = _dash(text)
-    skipped = dash.end() if dash else 0
-    label = _label(text, skipped)
-    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, marks):
-        skipped = label.end()
-    return skipped, bool(dash or label)
 
 
 def _is_sound(mark: re.Match[str], last: int, starts_line: bool) -> bool:
