@@ -38,7 +38,6 @@ _first_word = re.compile(r"[^\W\d_][\w'’]*").search
 _label = re.compile(r"\s*[^\W_a-z][\w.'’#&/-]*(?: (?:[#&]|[^\W_a-z])[\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
 _voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
 _drawing = re.compile(r"\\p(\d+)").findall
-FindMarks = Callable[[str, int, int], Iterable[re.Match[str]]]
 
 
 class CueText(NamedTuple):
@@ -155,7 +154,7 @@ def _is_shout(text: str) -> bool:
 
 
 @lru_cache(1)  # a cue may have many labels
-def _capitals(data: str, begin: int, last: int, marks: FindMarks) -> set[int]:
+def _capitals(data: str, begin: int, last: int, marks: Callable[..., Iterable[re.Match[str]]]) -> set[int]:
     """Return the offsets from which the words of the cue data[begin:last] are, up to its end, in capitals."""
     words = list(data[begin:last])
     for mark in marks(data, begin, last):
@@ -213,7 +212,8 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
         copies += map(Copy, lines[:n_same], old)
         new = lines[n_same:]
         if new and not grows:
-            breaks |= is_upper != was_upper or (begin_with_capital and _starts_upper(_text(new)))
+            word = _first_word(_text(new)) if begin_with_capital else None
+            breaks |= is_upper != was_upper or (word is not None and word[0][0].isupper())
             characters = "\n" if breaks or "\n" in new[0][0].before else f" {new[0][0].before.lstrip()}"
             new[0][0] = new[0][0]._replace(before=characters if spans else "")
         spans += chain.from_iterable(new)
@@ -235,11 +235,6 @@ def _begin_with_capital(cues: list[CueText]) -> bool:
                 n_starts += word[0][0].isupper()
             ended = text.rstrip(CLOSES + " \r\n")[-1:] in ENDS
     return n >= _LEAST_STARTS and n_starts >= _CAPITAL_STARTS * n
-
-
-def _starts_upper(text: str) -> bool:
-    word = _first_word(text)
-    return word is not None and word[0][0].isupper()
 
 
 def _n_same(before: list[str], lines: list[str]) -> tuple[int, bool]:

@@ -53,6 +53,7 @@ _CHANCE = 20  # letters that no other field has by chance
 _CAPTION = "utf8"  # YouTube's text of captions, whose lines are wrapped
 _MARKS = tuple(",.?!;:…。，、？！")
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
+_sound = re.compile(r"\s*\[[^\[\]]*\]\s*").fullmatch
 _white = re.compile(r"\s")
 _wrapped = re.compile(r"\n(?!\s*(?:[-–]|>>))").sub  # not before another speaker
 _tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
@@ -199,7 +200,8 @@ class Transcript(JsonItems, SpeechFile):
         """Return the running text of a block, given its strings."""
         views: dict[Path, list[_Text]] = {path: [] for path in self._views}
         for text in texts:
-            if text.value and not _special(text.value):
+            is_sound = text.path[-1] == _CAPTION and _sound(text.value)
+            if text.value and not (is_sound or _special(text.value)):
                 views.setdefault(text.path, []).append(text)
         first, *others = list(filter(None, [_spans(views[path]) for path in self._views])) or [[]]
         spans, copies = list(first), []

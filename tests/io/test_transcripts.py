@@ -302,6 +302,12 @@ def test_the_lines_of_captions_are_wrapped(recaser: Recaser) -> None:
     assert recased(recaser, text) == cased.replace("- yes", "- Yes").replace("- no", "- No")
 
 
+def test_sounds_in_captions_get_no_marks() -> None:
+    text = '{"events": [{"segs": [{"utf8": "where are"}, {"utf8": " you"}]}, {"segs": [{"utf8": "[Music]"}]}]}'
+    marked = load(restore="punctuation,case", sentence_case=True)
+    assert recased(marked, text) == text.replace("where", "Where").replace("you", "you?")
+
+
 def test_fields(recaser: Recaser) -> None:
     text = json.dumps({"a": {"b": [{"c": "i live"}, {"c": "in paris"}]}, "d.e": "i live in paris", "f": "york"})
     out = json.loads(recased(recaser, text, fields=("a.b[].c", r"d\.e")))
