@@ -363,6 +363,15 @@ def test_results_of_vosk(en: Recaser, size: int) -> None:
     assert found == cased
 
 
+def test_a_long_result_of_vosk_is_parsed_few_times(trigrams: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b'{"result": [' + b'{"conf": 1.0, "word": "it"}, ' * 5_000 + b'{"word": "it"}], "text": "it"}'
+    parsed: list[int] = []
+    parse = live._object
+    monkeypatch.setattr(live, "_object", lambda held, begin: parsed.append(begin) or parse(held, begin))
+    assert b"".join(recase_stream_json(trigrams.stream(), io.BytesIO(text))).lower() == text
+    assert len(parsed) <= len(text) // 50_000 + 1
+
+
 def test_words_of_vosk_that_are_not_those_of_its_text_stay_as_they_are(en: Recaser) -> None:
     text = b'{"result": [{"word": "the"}, {"word": "ibm"}], "text": "ibm"}\n'
     assert b"".join(recase_stream_json(en.stream(), io.BytesIO(text))) == text.replace(b'"text": "ibm', b'"text": "IBM')
