@@ -76,8 +76,7 @@ class Captions(SpeechFile):
 def _times(data: str, cues: list[tuple[int, int]]) -> Times:
     """Return the times of cues, given where each is: the first ones between it and the cue before."""
     found = ((start, _clock(data, end_before, start)) for (_, end_before), (start, _) in pairwise(cues))
-    times = {start: _seconds(clock[0]) for start, clock in found if clock}
-    return {start: (seconds, seconds) for start, seconds in times.items()}
+    return {start: (_seconds(clock[0]),) * 2 for start, clock in found if clock}
 
 
 def _seconds(clock: str) -> float:

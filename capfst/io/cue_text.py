@@ -102,13 +102,14 @@ class Marks:
                 end = mark.start()  # it is text
                 continue
             elif kind == "sound" and self._with_remarks and ":" not in mark[0][-2:]:
-                remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
+                within = data, mark.start() + 1, end - 1
+                words, _ = spans_between(*within, self._marks(*within), instead=self._in_remark)
+                remarks += [words] if words else []
             before += self._instead_of(mark)
         return [line for line in lines if line], remarks, "\n" in before
 
-    def _remark(self, data: str, start: int, last: int) -> list[Span]:
-        marks = self._marks(data, start, last)
-        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))[0]
+    def _in_remark(self, mark: re.Match[str]) -> str:
+        return self._instead_of(mark).replace("\n", " ")
 
     def _instead_of(self, mark: re.Match[str]) -> str:
         """Return what stands for a mark in the running text."""

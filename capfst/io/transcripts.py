@@ -261,13 +261,12 @@ def is_transcript(data: str) -> bool:
     """Return whether a file that begins so is the JSON of a recognizer."""
     start = len(data) - len(data.lstrip("\ufeff \t\r\n"))
     is_array = data.startswith("[", start)
-    return bool(_detected(_texts(data, start + is_array), is_array))
+    return bool(_detected([*_texts(data, start + is_array)], is_array))
 
 
-def _detected(texts: Iterable[_Text], is_array: bool = True) -> list[Path]:
+def _detected(texts: list[_Text], is_array: bool = True) -> list[Path]:
     """Return the paths of the preset that has most of those of a file, and some of them in arrays, or with times if the
     file is one; or none."""
-    texts = list(texts)
     paths = {text.path for text in texts}
     views = [[tuple(steps(path)) for path in preset] for preset in PRESETS.values()]
     best = max(views, key=lambda view: len(paths.intersection(view)))
