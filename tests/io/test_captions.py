@@ -256,6 +256,12 @@ def test_line_ends_may_be_doubled() -> None:
         assert part.text.split() == b"we met in 2007".split()
 
 
+def test_times_may_be_negative_after_a_shift() -> None:
+    text = TIMES.format("we met in", "2007").replace("\n00", "\n-00").replace("> ", "> -")
+    (part,) = reader("film", "srt").read([text.encode()])
+    assert part.text.split() == b"we met in 2007".split()
+
+
 def test_cues_that_begin_with_a_capital_keep_it() -> None:
     lines = ["Then let's go", "Already full", "Are you there", "Maybe tomorrow", "So what", "Now we are here"]
     text = "".join(TIMES.format(*lines[k : k + 2]) for k in range(0, 6, 2))
