@@ -89,9 +89,7 @@ class _Timed(Captions):
 
     ends_at_blank_line = True
     has_data = False  # whether cues may be JSON instead of text
-    times: ClassVar[re.Pattern[str]] = re.compile(
-        r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*-?\d[^\n]*?-->[^\n]*"
-    )
+    times = re.compile(r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*-?\d[^\n]*?-->[^\n]*")
     """A line with times, and the number of the cue before it."""
     _in_cue = False
 
