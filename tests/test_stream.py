@@ -327,6 +327,13 @@ def test_utterances_with_carriage_returns_have_the_style_of_a_text(en: Recaser, 
     assert through(en, text, size=size) == text
 
 
+def test_a_line_that_ends_with_a_carriage_return_and_a_line_break_has_ended() -> None:
+    marked = capfst.load(restore="punctuation,case")
+    text = b"where are you".rjust(255) + b"\r\n"
+    assert through(marked, 2 * text, size=256) == 2 * text.replace(b"you", b"you?")
+    assert through(marked, b"where are\rwhere are you\r\n", 8) == b"where are\rwhere are you?\r\n"
+
+
 @pytest.mark.parametrize("buffering", [0, -1])
 def test_a_word_does_not_wait_for_more_than_its_look_ahead(en: Recaser, buffering: int) -> None:
     reading, writing = os.pipe()
@@ -354,6 +361,15 @@ def test_results_of_vosk(en: Recaser, size: int) -> None:
     found = b"".join(recase_stream_json(en.stream(), Pipe(pieces))).decode()
     assert lower(found) == lower(results)
     assert found == cased
+
+
+def test_a_long_result_of_vosk_is_parsed_few_times(trigrams: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b'{"result": [' + b'{"conf": 1.0, "word": "it"}, ' * 5_000 + b'{"word": "it"}], "text": "it"}'
+    parsed: list[int] = []
+    parse = live._object
+    monkeypatch.setattr(live, "_object", lambda held, begin: parsed.append(begin) or parse(held, begin))
+    assert b"".join(recase_stream_json(trigrams.stream(), io.BytesIO(text))).lower() == text
+    assert len(parsed) <= len(text) // 50_000 + 1
 
 
 def test_words_of_vosk_that_are_not_those_of_its_text_stay_as_they_are(en: Recaser) -> None:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 _NAME = "<stdin>"
 _PIECE = 1 << 8  # bytes read at once: a few words, so that the first does not wait until the last is recased
+_OBJECTS = 1 << 16  # the same of JSON, where what has arrived of an object is parsed again with each piece
 _LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an object of JSON
 
-_ended = re.compile(r"(?<=[\r\n])").split
+_ended = re.compile(r"(?<=\n)|(?<=\r)(?!\n)").split
 _word_ends = re.compile(r"\S\s").search
 _FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("[^"\\]*(?:\\.[^"\\]*)*")')
 _object = json.JSONDecoder().raw_decode
@@ -63,10 +64,10 @@ def recase_stream(
 
 def _cased(stream: Stream, text: str, is_revised: bool, ends: bool) -> str:
     """Return the rest of an utterance, or a hypothesis of it, as it looks now or, if the utterance ends, in the end."""
-    if is_revised and not text:  # the line ends with \r\n
+    if is_revised and not text.strip():  # the line ends with \r\n, after which there was a pause
         if ends:
             stream.end()
-        return ""
+        return text
     settled = stream.revise(text).settled if is_revised else stream.add(text)
     return settled + (stream.end() if ends else stream.tentative)
 
@@ -81,7 +82,7 @@ def recase_stream_json(
         CorpusError: the text cannot be read or decoded, or is not JSON objects.
     """
     held = ""
-    for text in _decoded(source, errors, transcoding):
+    for text in _decoded(source, errors, transcoding, _OBJECTS):
         held += text
         while (begin := len(held) - len(held.lstrip())) < len(held):
             if held[begin] != "{":
@@ -119,9 +120,9 @@ def _check_length(held: str) -> None:
         raise CorpusError(f"{_NAME}: {_LONGEST:,} characters without a space or line end. Leave out --stream.")
 
 
-def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None) -> Iterator[str]:
-    """Yield the text of `source` as it arrives, whole characters."""
-    pieces = delivered(source, _PIECE, _NAME)
+def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None, size: int = _PIECE) -> Iterator[str]:
+    """Yield the text of `source` as it arrives, whole characters. size: the bytes that are read at once."""
+    pieces = delivered(source, size, _NAME)
     pieces = transcoding.utf8(pieces, _NAME) if transcoding else pieces
     return map(bytes.decode, valid(_whole_characters(pieces), _NAME, errors))
 
@@ -131,6 +132,7 @@ def _whole_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         held += piece
         end = codecs.utf_8_decode(held, "replace")[1]  # without a last character of which bytes are still to come
+        end -= len(piece) >= _PIECE and held.endswith(b"\r")  # the next piece, which is there, may begin with \n
         yield held[:end]
         held = held[end:]
     if held:

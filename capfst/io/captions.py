@@ -76,8 +76,7 @@ class Captions(SpeechFile):
 def _times(data: str, cues: list[tuple[int, int]]) -> Times:
     """Return the times of cues, given where each is: the first ones between it and the cue before."""
     found = ((start, _clock(data, end_before, start)) for (_, end_before), (start, _) in pairwise(cues))
-    times = {start: _seconds(clock[0]) for start, clock in found if clock}
-    return {start: (seconds, seconds) for start, seconds in times.items()}
+    return {start: (_seconds(clock[0]),) * 2 for start, clock in found if clock}
 
 
 def _seconds(clock: str) -> float:
@@ -90,9 +89,7 @@ class _Timed(Captions):
 
     ends_at_blank_line = True
     has_data = False  # whether cues may be JSON instead of text
-    times: ClassVar[re.Pattern[str]] = re.compile(
-        r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*\d[^\n]*?-->[^\n]*"
-    )
+    times = re.compile(r"(?m)^(?:[ \t\r\ufeff]*\d+[ \t\r\ufeff]*\n)?[ \t\ufeff]*-?\d[^\n]*?-->[^\n]*")
     """A line with times, and the number of the cue before it."""
     _in_cue = False
 
@@ -116,6 +113,7 @@ class Srt(_Timed):
     title = "SubRip"
     marks = (*Captions.marks, OVERRIDE)
     ends_at_blank_line = False
+    times = re.compile(_Timed.times.pattern.replace("n)?", r"n\s*)?", 1))  # in files whose line ends were doubled
 
 
 class Vtt(_Timed):

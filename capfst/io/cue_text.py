@@ -35,10 +35,9 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
 _first_word = re.compile(r"[^\W\d_][\w'’]*").search
-_label = re.compile(r"\s*[^\W\d_a-z][\w.'’#&/-]*(?: [^\W_a-z][\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
+_label = re.compile(r"\s*[^\W_a-z][\w.'’#&/-]*(?: (?:[#&]|[^\W_a-z])[\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
 _voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
 _drawing = re.compile(r"\\p(\d+)").findall
-FindMarks = Callable[[str, int, int], Iterable[re.Match[str]]]
 
 
 class CueText(NamedTuple):
@@ -53,8 +52,8 @@ class CueText(NamedTuple):
 
 
 class Marks:
-    """Finds the words among marks of these kinds, and on request those of remarks. It knows whose voice the last tag
-    names."""
+    """Finds the words among marks of these kinds, and on request those of remarks. It knows which speaker the last tag
+    or label names, so that another one can be noticed."""
 
     def __init__(self, kinds: Iterable[str], with_remarks: bool = False) -> None:
         self._marks = re.compile("|".join(kinds)).finditer
@@ -83,7 +82,7 @@ class Marks:
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data, start, stop, begin, last, self._marks) if starts_line else (0, False)
+                skipped, breaks = self._beginning(data, start, stop, begin, last) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -102,14 +101,15 @@ class Marks:
             elif kind == "sound" and not _is_sound(mark, last, starts_line):
                 end = mark.start()  # it is text
                 continue
-            elif kind == "sound" and self._with_remarks and not mark[0].endswith(":"):
-                remarks += filter(None, [self._remark(data, mark.start() + 1, end - 1)])
+            elif kind == "sound" and self._with_remarks and ":" not in mark[0][-2:]:
+                within = data, mark.start() + 1, end - 1
+                words, _ = spans_between(*within, self._marks(*within), instead=self._in_remark)
+                remarks += [words] if words else []
             before += self._instead_of(mark)
         return [line for line in lines if line], remarks, "\n" in before
 
-    def _remark(self, data: str, start: int, last: int) -> list[Span]:
-        marks = self._marks(data, start, last)
-        return spans_between(data, start, last, marks, "", lambda mark: self._instead_of(mark).replace("\n", " "))[0]
+    def _in_remark(self, mark: re.Match[str]) -> str:
+        return self._instead_of(mark).replace("\n", " ")
 
     def _instead_of(self, mark: re.Match[str]) -> str:
         """Return what stands for a mark in the running text."""
@@ -119,12 +119,31 @@ class Marks:
             return character if character.isprintable() else " " * character.isspace()
         if kind == "tag":
             voice = _voice(mark[0])
-            breaks = voice is not None and voice[1].strip() != self._voice
-            self._voice = voice[1].strip() if voice else self._voice
+            breaks = voice is not None and self._is_other(voice[1].strip())
             return "\n" if breaks else " " * mark[0].startswith(("<rt", "</rt"))
         if kind == "sound":
-            return "\n" if mark[0].endswith(":") else " "
+            return "\n" if ":" in mark[0][-2:] and self._is_other(mark[0]) else " "  # a label has a colon
+        if kind == "turn":
+            self._voice = ""
         return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")
+
+    def _is_other(self, voice: str) -> bool:
+        """Return whether this is another speaker than the last one that was named, or an unknown one (empty)."""
+        before, self._voice = self._voice, voice
+        return voice != before or not voice
+
+    def _beginning(self, data: str, start: int, end: int, begin: int, last: int) -> tuple[int, bool]:
+        """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
+        speaker begins. The cue is data[begin:last]."""
+        text = data[start:end]
+        if text.lstrip()[:1].islower():
+            return 0, _lone_label(text) is not None
+        dash = _dash(text)
+        skipped, voice = dash.end() if dash else 0, ""
+        label = _label(text, skipped)
+        if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, self._marks):
+            skipped, voice = label.end(), label[0].strip()
+        return skipped, bool(dash or label) and (self._is_other(voice) or dash is not None)
 
 
 def _text(lines: list[list[Span]]) -> str:
@@ -136,7 +155,7 @@ def _is_shout(text: str) -> bool:
 
 
 @lru_cache(1)  # a cue may have many labels
-def _capitals(data: str, begin: int, last: int, marks: FindMarks) -> set[int]:
+def _capitals(data: str, begin: int, last: int, marks: Callable[..., Iterable[re.Match[str]]]) -> set[int]:
     """Return the offsets from which the words of the cue data[begin:last] are, up to its end, in capitals."""
     words = list(data[begin:last])
     for mark in marks(data, begin, last):
@@ -147,20 +166,6 @@ def _capitals(data: str, begin: int, last: int, marks: FindMarks) -> set[int]:
         if are_capitals(n_upper, n_lower):
             offsets.add(begin + i)
     return offsets
-
-
-def _beginning(data: str, start: int, end: int, begin: int, last: int, marks: FindMarks) -> tuple[int, bool]:
-    """Return how many characters at the beginning of the line data[start:end] stay as they are, and whether another
-    speaker begins. The cue is data[begin:last], in which `marks` finds the marks."""
-    text = data[start:end]
-    if text.lstrip()[:1].islower():
-        return 0, _lone_label(text) is not None
-    dash = _dash(text)
-    skipped = dash.end() if dash else 0
-    label = _label(text, skipped)
-    if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, marks):
-        skipped = label.end()
-    return skipped, bool(dash or label)
 
 
 def _is_sound(mark: re.Match[str], last: int, starts_line: bool) -> bool:
@@ -208,7 +213,8 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
         copies += map(Copy, lines[:n_same], old)
         new = lines[n_same:]
         if new and not grows:
-            breaks |= is_upper != was_upper or (begin_with_capital and _starts_upper(_text(new)))
+            word = _first_word(_text(new)) if begin_with_capital else None
+            breaks |= is_upper != was_upper or (word is not None and word[0][0].isupper())
             characters = "\n" if breaks or "\n" in new[0][0].before else f" {new[0][0].before.lstrip()}"
             new[0][0] = new[0][0]._replace(before=characters if spans else "")
         spans += chain.from_iterable(new)
@@ -230,11 +236,6 @@ def _begin_with_capital(cues: list[CueText]) -> bool:
                 n_starts += word[0][0].isupper()
             ended = text.rstrip(CLOSES + " \r\n")[-1:] in ENDS
     return n >= _LEAST_STARTS and n_starts >= _CAPITAL_STARTS * n
-
-
-def _starts_upper(text: str) -> bool:
-    word = _first_word(text)
-    return word is not None and word[0][0].isupper()
 
 
 def _n_same(before: list[str], lines: list[str]) -> tuple[int, bool]:

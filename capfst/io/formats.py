@@ -143,7 +143,7 @@ _TIME = r"\d{1,3}:\d\d"
 _SIGNS = {
     JSON: r'(?:\[\s*)*\{\s*(?:"(?:[^"\\\n]|\\.){0,200}"\s*:|\})',
     "vtt": rf"WEBVTT(?:[ \t]*(?:[-\r\n]|\Z)|(?!\w)(?s:.)*?[\r\n][ \t]*{_TIME}[:.]\d[^\n]*-->)",
-    "srt": rf"(?:\d+[ \t]*\r?\n)?{_TIME}:\d\d[,.]\d+[ \t]*-->",
+    "srt": rf"(?:\d+\s+)?-?{_TIME}:\d\d[,.]\d+[ \t]*-->",
     "sbv": rf"{_TIME}:\d\d\.\d+,{_TIME}:\d\d\.\d+[ \t\r]*(?:\n|\Z)",
     "ass": r"\[(?:Script Info|Events)\]|Dialogue:[ \t]*\d+,\d+:\d\d:",
     "ttml": r"(?:<\?[^<>]*>\s*|<!--[^<>]*>\s*)*<(?:\w{1,20}:)?(?:tt|timedtext|transcript)(?=[\s>])"

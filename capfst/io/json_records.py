@@ -19,15 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from capfst.exceptions import CapfstError, OptionError
-from capfst.io.json_paths import (
-    after_space,
-    find_texts,
-    known_paths,
-    steps,
-    tree,
-    value_at,
-    values_at,
-)
+from capfst.io.json_paths import after_space, find_texts, known_paths, steps, tree, value_at, values_at
 from capfst.io.lines import LineFormat
 from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.running_text import divided

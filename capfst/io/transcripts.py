@@ -53,6 +53,7 @@ _CHANCE = 20  # letters that no other field has by chance
 _CAPTION = "utf8"  # YouTube's text of captions, whose lines are wrapped
 _MARKS = tuple(",.?!;:…。，、？！")
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
+_sound = re.compile(r"\s*\[[^\[\]]*\]\s*").fullmatch
 _white = re.compile(r"\s")
 _wrapped = re.compile(r"\n(?!\s*(?:[-–]|>>))").sub  # not before another speaker
 _tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
@@ -199,7 +200,8 @@ class Transcript(JsonItems, SpeechFile):
         """Return the running text of a block, given its strings."""
         views: dict[Path, list[_Text]] = {path: [] for path in self._views}
         for text in texts:
-            if text.value and not _special(text.value):
+            is_sound = text.path[-1] == _CAPTION and _sound(text.value)
+            if text.value and not (is_sound or _special(text.value)):
                 views.setdefault(text.path, []).append(text)
         first, *others = list(filter(None, [_spans(views[path]) for path in self._views])) or [[]]
         spans, copies = list(first), []
@@ -258,17 +260,21 @@ def _texts(data: str, start: int) -> Iterator[_Text]:
 def is_transcript(data: str) -> bool:
     """Return whether a file that begins so is the JSON of a recognizer."""
     start = len(data) - len(data.lstrip("\ufeff \t\r\n"))
-    return bool(_detected(_texts(data, start + data.startswith("[", start))))
+    is_array = data.startswith("[", start)
+    return bool(_detected([*_texts(data, start + is_array)], is_array))
 
 
-def _detected(texts: Iterable[_Text]) -> list[Path]:
-    """Return the paths of the preset that has most of those of a file, and some of them in arrays; or none."""
+def _detected(texts: list[_Text], is_array: bool = True) -> list[Path]:
+    """Return the paths of the preset that has most of those of a file, and some of them in arrays, or with times if the
+    file is one; or none."""
     paths = {text.path for text in texts}
     views = [[tuple(steps(path)) for path in preset] for preset in PRESETS.values()]
     best = max(views, key=lambda view: len(paths.intersection(view)))
     found = paths.intersection(best)
     # Strings in an array may be anything, unless the text is there, too.
-    return best if any(None in path[:-1] or (None in path and len(found) > 1) for path in found) else []
+    are_in_arrays = any(None in path[:-1] or (None in path and len(found) > 1) for path in found)
+    have_times = is_array and any(text.within.times for text in texts if text.path in found)
+    return best if are_in_arrays or have_times else []
 
 
 def _spans(texts: list[_Text]) -> list[Span]:

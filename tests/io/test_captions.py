@@ -95,6 +95,14 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ("JOHN: where is mary?", "MARY: in paris.", "JOHN: Where is Mary?", "MARY: In Paris."),
         ("JOHN: WHERE IS MARY?", "HE ASKED", "John: Where is Mary?", "He asked"),
         ("JOHN: <i>IN PARIS</i>", "MARY: WITH McDONALD", "John: <i>In Paris</i>", "Mary: With McDonald"),
+        ("[SPEAKER_00]: we live in new", "[SPEAKER_00]: york", "[SPEAKER_00]: We live in New", "[SPEAKER_00]: York"),
+        ("[SPEAKER_00]: we live", "[SPEAKER_01]: they left", "[SPEAKER_00]: We live", "[SPEAKER_01]: They left"),
+        ("JOHN: he met tim", "JOHN: cook", "JOHN: He met Tim", "JOHN: Cook"),
+        ("JOHN: he left\n- why", "JOHN: they left", "JOHN: He left\n- Why", "JOHN: They left"),
+        ("JOHN: he left >> why", "JOHN: they left", "JOHN: He left >> Why", "JOHN: They left"),
+        ("MAN #1: we met", "JOHN & MARY: when", "MAN #1: We met", "JOHN & MARY: When"),
+        ("2ND MAN: WHERE?", "MAN #1: HERE", "2nd Man: Where?", "Man #1: Here"),
+        ("[JOHN:] we met, [MARY:] when", "(JOHN:) now", "[JOHN:] We met, [MARY:] When", "(JOHN:) Now"),
         ("MAN:\nWHERE ARE YOU?", "HE ASKED", "Man:\nWhere are you?", "He asked"),
         ("it is provided\nnarrator:\nin paris,", "we", "It is provided\nNarrator:\nIn Paris,", "we"),
         ("[mary]: come here. - no.", "yes", "[mary]: Come here. - No.", "Yes"),
@@ -140,6 +148,7 @@ def test_golden(recaser: Recaser, first: str, second: str, expected_first: str, 
         ("[1980S MUSIC]", "[1980s music]", "[1980s music]"),
         ("JOHN: in paris", "JOHN: In Paris", "JOHN: In Paris"),
         ("[JOHN]: in paris", "[JOHN]: In Paris", "[JOHN]: In Paris"),
+        ("[JOHN:] in paris", "[JOHN:] In Paris", "[JOHN:] In Paris"),
         ("[MAN] he left.", "[man] He left.", "[Man] He left."),
         ("♪ in paris ♪", "♪ In Paris ♪", "♪ In Paris ♪"),
         ("he left.\nSIREN WAILS", "He left.\nSIREN WAILS", "He left.\nSIREN WAILS"),
@@ -238,6 +247,19 @@ def test_cues_without_words_are_not_text_without_capitals(recaser: Recaser) -> N
 def test_lines_may_end_with_a_carriage_return_alone(recaser: Recaser, kind: str) -> None:
     text = FILES[kind](random.Random(7))
     assert recased(recaser, text.replace("\n", "\r"), kind) == recased(recaser, text, kind).replace("\n", "\r")
+
+
+def test_line_ends_may_be_doubled() -> None:
+    text = TIMES.format("we met in", "2007")
+    for end in ("\n\n", "\r\r\n"):
+        (part,) = reader("film", "srt").read([text.replace("\n", end).encode()])
+        assert part.text.split() == b"we met in 2007".split()
+
+
+def test_times_may_be_negative_after_a_shift() -> None:
+    text = TIMES.format("we met in", "2007").replace("\n00", "\n-00").replace("> ", "> -")
+    (part,) = reader("film", "srt").read([text.encode()])
+    assert part.text.split() == b"we met in 2007".split()
 
 
 def test_cues_that_begin_with_a_capital_keep_it() -> None:

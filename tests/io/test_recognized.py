@@ -194,7 +194,7 @@ PARTS = {
     "lrc": ["[ar:anna smith]", "[00:12.00]new", "[00:12.00] new", "[00:12]new", "[al: new york ]", "[00:01:50]new"],
     "po": ['msgid "new"', 'msgstr "new"', 'msgstr[0] "new"', '#, fuzzy\n#: a:1\n\nmsgid "a"'],
     "json": ['{"a": 1', '[{"text":"new"}]', '[\n {\n  "a"\n  :', "{}", '{\n"a":', '{"a b\\"c":'],
-    "srt": ["1\n00:00:01,000 --> 00:00:02,000\nnew", "00:00:01.000 --> 00:00:02.000"],
+    "srt": ["1\n00:00:01,000 --> 00:00:02,000\nnew", "00:00:01.000 --> 00:00:02.000", "1\r\r\n-00:00:01,000 -->"],
     "vtt": ["WEBVTT", "WEBVTT - new\n\n", "WEBVTT new york\n\n1\n00:01.000 --> 00:02.000\nnew"],
     "ass": ["[Script Info]", "[Events]\n"],
     "sbv": ["0:00:01.000,0:00:02.000\nnew"],
@@ -221,7 +221,12 @@ def test_what_is_recognized() -> None:
         assert format_of_text(text.encode()) == "transcript"
     long = json.dumps({"text": "new york " * 50_000, "segments": [{"text": "new"}]})
     assert format_of_text(long.encode()) == "transcript"
-    for text in ('{"tokens": ["new"]}', '{"text": "new"}', '{"text": "\\x", "words": [{"word": "a"}]}'):
+    assert format_of_text(b'[{"text": "new", "start": 0, "end": 1}]') == "transcript"
+    for text in (
+        '{"tokens": ["new"]}',
+        '{"text": "new", "start": 0, "end": 1}',
+        '{"text": "\\x", "words": [{"word": "a"}]}',
+    ):
         assert format_of_text(text.encode()) == "json"
 
 

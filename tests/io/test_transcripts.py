@@ -45,6 +45,7 @@ def files(text: str) -> dict[str, Any]:
     return {
         "whisper": {"text": f" {text}", "segments": segments, "language": "en"},
         "faster-whisper": segments,
+        "whisper segments": [{"start": each["id"], "end": 9, "text": each["text"], "words": None} for each in segments],
         "whisperx": {"segments": [{**each, "speaker": "A"} for each in segments], "word_segments": words(text)},
         "transformers": {"text": text, "chunks": [{"text": part, "timestamp": [0, 1]} for part in halves(text)]},
         "whisper.cpp": {"transcription": [{"offsets": {"from": 0}, "text": text, "tokens": tokens}]},
@@ -299,6 +300,12 @@ def test_the_lines_of_captions_are_wrapped(recaser: Recaser) -> None:
         {"segs": [{"utf8": "- yes.\n- no"}]}]}"""
     cased = text.replace("i met john smith in new", "I met John Smith in New").replace("york", "York")
     assert recased(recaser, text) == cased.replace("- yes", "- Yes").replace("- no", "- No")
+
+
+def test_sounds_in_captions_get_no_marks() -> None:
+    text = '{"events": [{"segs": [{"utf8": "where are"}, {"utf8": " you"}]}, {"segs": [{"utf8": "[Music]"}]}]}'
+    marked = load(restore="punctuation,case", sentence_case=True)
+    assert recased(marked, text) == text.replace("where", "Where").replace("you", "you?")
 
 
 def test_fields(recaser: Recaser) -> None:
