@@ -37,6 +37,15 @@ _ROMAN = ascii_set("ivx")
 
 
 @inner
+def _is_roman(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] may be a Roman number of several letters."""
+    is_roman = end - start > 1
+    for i in range(start, end):
+        is_roman = is_roman and is_in(buf[i] | 32, _ROMAN)
+    return is_roman
+
+
+@inner
 def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
     letters, or one letter that is no word, maybe with a period."""
@@ -44,10 +53,7 @@ def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     end -= buf[end - 1] == _PERIOD and end - start == 2
     if end - start == 1 and is_in(first, _LETTERS):
         return True
-    is_roman = end - start > 1
-    for i in range(start, end):
-        is_roman = is_roman and is_in(buf[i] | 32, _ROMAN)
-    return is_roman or 48 <= buf[start] <= 57
+    return _is_roman(buf, start, end) or 48 <= buf[start] <= 57
 
 
 @inner
@@ -85,6 +91,8 @@ def _mark_listed(
         kinds[p] = kind_of(abbreviations, buf, start, end, lowering, scratch)
         if kinds[p] == UNLISTED and _is_ordinal(buf, start, end):
             kinds[p] = abbreviations.of_ordinals
+        elif kinds[p] == UNLISTED and _is_roman(buf, start, end):
+            kinds[p] = abbreviations.of_roman
         if kinds[p] == NUMBER:
             kinds[p] = NEVER if _is_numbered(buf, words.starts[i], words.ends[i]) else UNLISTED
 
