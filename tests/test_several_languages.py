@@ -184,6 +184,15 @@ def test_roman_numbers_in_title_case_have_no_dots() -> None:
     assert capfst.load("tr")(title) == "Kenan şehri, Thutmose III tarafından yok edildi"
 
 
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_words_are_written_as_they_are_listed_in_turkish(tmp_path: Path, engine: str) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("IBM\nMIKROS\niyi\nIğdır\nXIntel\n")
+    turkish = capfst.load("tr", words=words, sentence_case=True, engine=engine)
+    text = "Bugün IBM ve MIKROS ve Iğdır ve XIntel çok güzel, ve istanbul iyi. İyi akşamlar."
+    assert turkish(text.lower().replace("i̇", "i")) == text.replace("istanbul", "İstanbul")
+
+
 @pytest.mark.parametrize(
     ("text", "recased"),
     [
