@@ -228,6 +228,14 @@ def test_inclusive_forms_are_one_word(text: str, words: list[str]) -> None:
     assert explained.text == multi.confidence(text).text == multi(text)
 
 
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_a_sharp_s_in_capitals_is_no_small_letter(engine: str) -> None:
+    german = capfst.load("de", sentence_case=True, engine=engine)
+    lines = ["FUßBALL", "GROßE STRAßE", "GROßER FUßBALLSPAß", "DAS iPhone"]
+    assert german(lines) == ["Fußball", "Große Straße", "Großer Fußballspaß", "Das iPhone"]
+    assert german("\n".join(lines[:3])) == "Fußball\nGroße Straße\nGroßer Fußballspaß"
+
+
 def test_a_few_words_in_a_line_of_another_language_get_no_turkish_capitals() -> None:
     multi = capfst.load("multi", sentence_case=True)
     assert multi("KKKK, QUE ENGRAÇADO! ADOREI.").endswith("Adorei.")

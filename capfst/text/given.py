@@ -3,7 +3,8 @@
 In: a text. Out: the same text with the characters that entities stand for, and without the endings of inclusive forms
 (notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other;
 then `Text.written` puts back what was given. The bytes of entities stay, and endings are small after small letters.
-Offsets in one text are offsets in the other (`Text.offsets`). A text without `&…;` or a sign between letters is not copied.
+Offsets in one text are offsets in the other (`Text.offsets`). A text without `&…;` or a sign between letters is not
+copied.
 """
 
 from __future__ import annotations
