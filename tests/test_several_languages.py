@@ -184,6 +184,13 @@ def test_roman_numbers_in_title_case_have_no_dots() -> None:
     assert capfst.load("tr")(title) == "Kenan şehri, Thutmose III tarafından yok edildi"
 
 
+def test_turkish_suffixes_in_capitals() -> None:
+    turkish = capfst.load("tr", sentence_case=True)
+    text = "Almanya'nın başkenti Berlin'dir.\nAnkara’NIN nüfusu. Isparta'LI ve IBM'İN."
+    recased = "Almanya'nın başkenti Berlin'dir.\nAnkara’nın nüfusu. Isparta'lı ve IBM'in."
+    assert turkish(text) == turkish("ALMANYA'NIN BAŞKENTİ BERLİN'DİR.\n" + text.split("\n")[1]) == recased
+
+
 @pytest.mark.parametrize("engine", ["fast", "openfst"])
 def test_words_are_written_as_they_are_listed_in_turkish(tmp_path: Path, engine: str) -> None:
     words = tmp_path / "words.txt"

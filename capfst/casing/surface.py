@@ -277,8 +277,8 @@ def _write(
                 j = _compose_dotted(out, word, j)
             if uni.contains(out, word, j, uni.CAPITAL_SIGMA) and uni.is_joined(buf, start, end, info):
                 j = uni.lower_into(buf, start, end, 0, buf.size, out, word, lowering)
-        elif label == 0:
-            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, lowering)
+        elif label == 0 or (is_dotted and uni.apostrophe(buf, start, end) > 0):  # Ankara'nın
+            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, own.lowering if is_dotted else lowering)
         else:
             j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
         if is_first:
