@@ -40,11 +40,9 @@ _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
     letters, or one letter that is no word, maybe with a period."""
-    first = buf[start] | 32
     end -= buf[end - 1] == _PERIOD and end - start == 2
-    if end - start == 1 and is_in(first, _LETTERS):
-        return True
-    return 48 <= buf[start] <= 57 or (end - start > 1 and is_roman(buf, start, end))
+    is_number = is_roman(buf, start, end) if end - start > 1 else is_in(buf[start] | 32, _LETTERS)
+    return is_number or 48 <= buf[start] <= 57
 
 
 @inner
