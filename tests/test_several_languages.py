@@ -184,6 +184,22 @@ def test_roman_numbers_in_title_case_have_no_dots() -> None:
     assert capfst.load("tr")(title) == "Kenan şehri, Thutmose III tarafından yok edildi"
 
 
+def test_turkish_suffixes_in_capitals() -> None:
+    turkish = capfst.load("tr", sentence_case=True)
+    text = "Almanya'nın başkenti Berlin'dir.\nAnkara’NIN nüfusu. Isparta'LI ve IBM'İN."
+    recased = "Almanya'nın başkenti Berlin'dir.\nAnkara’nın nüfusu. Isparta'lı ve IBM'in."
+    assert turkish(text) == turkish("ALMANYA'NIN BAŞKENTİ BERLİN'DİR.\n" + text.split("\n")[1]) == recased
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_words_are_written_as_they_are_listed_in_turkish(tmp_path: Path, engine: str) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("IBM\nMIKROS\niyi\nIğdır\nXIntel\n")
+    turkish = capfst.load("tr", words=words, sentence_case=True, engine=engine)
+    text = "Bugün IBM ve MIKROS ve Iğdır ve XIntel çok güzel, ve istanbul iyi. İyi akşamlar."
+    assert turkish(text.lower().replace("i̇", "i")) == text.replace("istanbul", "İstanbul")
+
+
 @pytest.mark.parametrize(
     ("text", "recased"),
     [
@@ -217,6 +233,14 @@ def test_inclusive_forms_are_one_word(text: str, words: list[str]) -> None:
     assert set(words) <= set(given)
     assert given == [text[word.start : word.end] for word in explained.words]
     assert explained.text == multi.confidence(text).text == multi(text)
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_a_sharp_s_in_capitals_is_no_small_letter(engine: str) -> None:
+    german = capfst.load("de", sentence_case=True, engine=engine)
+    lines = ["FUßBALL", "GROßE STRAßE", "GROßER FUßBALLSPAß", "DAS iPhone"]
+    assert german(lines) == ["Fußball", "Große Straße", "Großer Fußballspaß", "Das iPhone"]
+    assert german("\n".join(lines[:3])) == "Fußball\nGroße Straße\nGroßer Fußballspaß"
 
 
 def test_a_few_words_in_a_line_of_another_language_get_no_turkish_capitals() -> None:

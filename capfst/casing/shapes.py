@@ -67,7 +67,8 @@ def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
 @outlined
 def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether the word is like getElementById, PyTorch, iPhone or LLMs: letters and digits with a small letter,
-    and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake."""
+    and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake; an ß is
+    none (STRAßE)."""
     capitals, smalls, begins_small = 0, 0, False
     i = start
     while i < end:
@@ -76,7 +77,7 @@ def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
         if flags & uni.CLASS == uni.LETTER:
             is_first = capitals + smalls == 0
             capitals += i64(flags & uni.IS_UPPER != 0)
-            smalls += i64(flags & (uni.IS_UPPER | uni.IS_CASED) == uni.IS_CASED)
+            smalls += i64(flags & (uni.IS_UPPER | uni.IS_CASED) == uni.IS_CASED and code != uni.SHARP_S)
             begins_small = begins_small or (is_first and smalls > 0)
         elif not uni.is_alphanumeric(flags & uni.CLASS):
             return False

@@ -277,8 +277,8 @@ def _write(
                 j = _compose_dotted(out, word, j)
             if uni.contains(out, word, j, uni.CAPITAL_SIGMA) and uni.is_joined(buf, start, end, info):
                 j = uni.lower_into(buf, start, end, 0, buf.size, out, word, lowering)
-        elif label == 0:
-            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, lowering)
+        elif label == 0 or (is_dotted and uni.apostrophe(buf, start, end) > 0):  # Ankara'nın
+            j = uni.lower_into(buf, start, end, 0, buf.size, out, j, own.lowering if is_dotted else lowering)
         else:
             j = _copy_form(buf, start, end, forms, label, pretokenized, out, j)
         if is_first:
@@ -292,7 +292,7 @@ def _write(
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
         if is_dotted or uni.contains(buf, start, end, uni.DOTTED_CAPITAL_I):
-            j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted)
+            j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted and not is_copied)
     return _copy(buf, n_copied, buf.size, out, j)
 
 
@@ -311,8 +311,8 @@ def write(
     A word in its most frequent form, or without a form, is written in costs.shapes[i] unless that is
     `shapes.AS_FORM`. Words in the shape MIXED, and PROTECTED tokens, are copied from `costs.copies` where it has them.
     With `sentence_case`, the first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words
-    with costs.dotted[i] follow the rules of Turkish, except Roman numerals. may_change: bool[n], the words that may
-    change at all; None: all.
+    with costs.dotted[i] follow the rules of Turkish, except Roman numerals and copies. may_change: bool[n], the words
+    that may change at all; None: all.
     """
     shapes, copies, keeps = costs.shapes, costs.copies or _NO_COPIES, costs.keeps_capital
     dotted = np.empty(0, np.bool_) if costs.dotted is None else costs.dotted

@@ -17,7 +17,7 @@ from capfst.system.sparse import sparse
 from capfst.text.sentences import first_words, is_apostrophe
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE
-from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, SHARP_S, decode, eight_of, is_small, within
 
 SHAPE = 7
 """Bits of a written shape that are a Shape."""
@@ -148,6 +148,17 @@ def _is_slip(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 
 
 @inner
+def _is_upper(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether all small letters of the word are ß, which most keyboards do not have as a capital (FUßBALL)."""
+    code, i = 0, start
+    while i < end:
+        code, i = decode(buf, i, end)
+        if code != SHARP_S and info[code] & IS_CASED != 0 and not _is_capital(info[code]):
+            return False
+    return True
+
+
+@inner
 def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64) -> bool:
     """Return whether the surface form data[form:form_end] is the word buf[start:end], case included: the LM writes its
     digits as 0 and its apostrophes as '."""
@@ -198,11 +209,14 @@ def _ignore_capitals(buf: U8Array, words: Words, forms: Strings, info: U8Array, 
         is_slip = shape == Shape.MIXED and words.n_forms[i] > 0 and _is_slip(buf, start, end, info)
         if is_slip and form_of(buf, start, end, words, i, forms) < 0:
             shapes[i] += Shape.CASELESS - Shape.MIXED
+        elif shape == Shape.MIXED and _is_upper(buf, start, end, info):
+            shapes[i] -= HAS_SMALL
 
 
 def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
     """Return `written_shapes`, with CASELESS for capitals that are no evidence: slips (THe) of words that the model
-    knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them."""
+    knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them. An ß in capitals is no
+    small letter (STRAßE)."""
     shapes = written_shapes(buf, words, pretokenized)
     _ignore_capitals(buf, words, symbols.strings, INFO, shapes)
     return shapes
@@ -211,14 +225,15 @@ def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized:
 @inner
 def letters_of(shapes: U8Array, begin: i64, end: i64) -> tuple[bool, bool]:
     """Return whether the words begin … end − 1 have capitals, and whether they have small letters: not only in words in
-    mixed case among words in capitals, as ß is in GROßE STRAßE, AM MARKT."""
-    seen, small = 0, 0  # bits: the shapes that there are
+    mixed case among words in capitals (DAS iPhone)."""
+    seen, small, mixed = 0, 0, 0  # bits: the shapes that there are; HAS_SMALL, of words in mixed case in `mixed`
     for i in range(begin, end):
         shape = shapes[i] & SHAPE
         seen |= 1 << shape
         small |= shapes[i] & HAS_SMALL if shape != Shape.MIXED else 0
-    mixed, upper = seen >> Shape.MIXED.value & 1 != 0, seen >> Shape.UPPER.value & 1 != 0
-    return mixed or upper or seen >> Shape.CAPITALIZED.value & 1 != 0, small != 0 or (mixed and not upper)
+        mixed |= shapes[i] & HAS_SMALL if shape == Shape.MIXED else 0
+    capitals = seen >> Shape.CAPITALIZED.value & 7  # CAPITALIZED, UPPER, MIXED
+    return capitals != 0, small != 0 or (mixed != 0 and capitals & 2 == 0)
 
 
 @kernel

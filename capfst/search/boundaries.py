@@ -22,6 +22,7 @@ from capfst.context.gaps import gap_odds
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.abbreviations import EVEN, NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
+from capfst.text.sentences import is_roman
 from capfst.text.tokenizer import COMPOUND, MARKS
 from capfst.text.unicode import Lowering, ascii_set, is_in
 
@@ -33,21 +34,15 @@ ODDS = 2.0
 _PERIOD = ord(".")
 _MOST_DIGITS = 2
 _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
-_ROMAN = ascii_set("ivx")
 
 
 @inner
 def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
     letters, or one letter that is no word, maybe with a period."""
-    first = buf[start] | 32
     end -= buf[end - 1] == _PERIOD and end - start == 2
-    if end - start == 1 and is_in(first, _LETTERS):
-        return True
-    is_roman = end - start > 1
-    for i in range(start, end):
-        is_roman = is_roman and is_in(buf[i] | 32, _ROMAN)
-    return is_roman or 48 <= buf[start] <= 57
+    is_number = is_roman(buf, start, end) if end - start > 1 else is_in(buf[start] | 32, _LETTERS)
+    return is_number or 48 <= buf[start] <= 57
 
 
 @inner
@@ -85,6 +80,8 @@ def _mark_listed(
         kinds[p] = kind_of(abbreviations, buf, start, end, lowering, scratch)
         if kinds[p] == UNLISTED and _is_ordinal(buf, start, end):
             kinds[p] = abbreviations.of_ordinals
+        elif kinds[p] == UNLISTED and end - start > 1 and is_roman(buf, start, end):
+            kinds[p] = abbreviations.of_roman
         if kinds[p] == NUMBER:
             kinds[p] = NEVER if _is_numbered(buf, words.starts[i], words.ends[i]) else UNLISTED
 

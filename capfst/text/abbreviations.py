@@ -45,6 +45,7 @@ class Abbreviations(NamedTuple):
     hashes: I64Array  # rising
     kinds: U8Array
     of_ordinals: i64  # the kind of 5. and 31.12.
+    of_roman: i64  # the kind of II.: the same if all languages have such ordinals, as others end a sentence with it
 
 
 @kernel
@@ -77,12 +78,12 @@ def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowerin
     """
     kinds = listed(languages, lowering)
     of_ordinals = kinds.pop(_ORDINAL, UNLISTED)
+    of_roman = of_ordinals if all(_ORDINAL in listed([name], lowering) for name in languages) else UNLISTED
     kinds |= {lower(word, lowering): NEVER for entry in own for word in _words(entry)}
-    words = list(kinds)
-    hashes = np.empty(len(words), np.int64)
-    _hash(Strings.of(word.encode() for word in words), hashes)
+    hashes, values = np.empty(len(kinds), np.int64), np.array(list(kinds.values()), np.uint8)
+    _hash(Strings.of(word.encode() for word in kinds), hashes)
     order = np.argsort(hashes)
-    return Abbreviations(hashes[order], np.array([kinds[word] for word in words], np.uint8)[order], of_ordinals)
+    return Abbreviations(hashes[order], values[order], of_ordinals, of_roman)
 
 
 def listed(languages: Iterable[str], lowering: Lowering) -> dict[str, int]:

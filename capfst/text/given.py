@@ -2,8 +2,9 @@
 
 In: a text. Out: the same text with the characters that entities stand for, and without the endings of inclusive forms
 (notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other;
-then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets in one text are
-offsets in the other (`Text.offsets`). A text without `&…;` or a sign between letters is not copied.
+then `Text.written` puts back what was given. The bytes of entities stay, and endings are small after small letters.
+Offsets in one text are offsets in the other (`Text.offsets`). A text without `&…;` or a sign between letters is not
+copied.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from capfst.text.language import Language
 from capfst.text.notations import Endings, character, inclusive_end, may_be_entity
 from capfst.text.notations import endings as forms
 from capfst.text.strings import is_same
-from capfst.text.unicode import CLASS, GROWTH, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
+from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, SPACE, Lowering, ascii_set, decode, encode, is_in, lower_into
 
 _AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
 _SIGNS = ascii_set(":*_")
@@ -70,7 +71,8 @@ def _has(part: u64, byte: i64) -> u64:
 
 
 AS_GIVEN, LOWER, AS_BEFORE = range(3)
-"""How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
+"""How an ending is written: as it was given; in lower case, except after a capital; in lower case if the letter before
+it has changed."""
 
 
 class Text(NamedTuple):
@@ -168,10 +170,11 @@ def _write(
             i, j, is_blank = i_end, j_end, not is_blank
             continue
         is_blank = True
-        begin, written, has_changed = g, o, False
+        begin, written, code, other = g, o, i64(0), i64(0)
         while i < i_end or (k < starts.size and starts[k] == i):
             if k < starts.size and starts[k] == i:
-                if ends[k] == i and (endings[k] == LOWER or (endings[k] == AS_BEFORE and has_changed)):
+                is_small = endings[k] == LOWER and casing.info[max(other, 0)] & IS_UPPER == 0
+                if ends[k] == i and (is_small or (endings[k] == AS_BEFORE and code != other)):
                     o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, casing)
                 else:
                     copy_bytes(given, g, sizes[k], out, o)
@@ -184,7 +187,6 @@ def _write(
                 continue
             code, after = decode(text, i, i_end)
             other, j_after = decode(recased, j, j_end) if j < j_end else (i64(-1), j_end + 1)
-            has_changed = code != other
             size = min(j_after, j_end) - min(j, j_end)
             copy_bytes(recased, j, size, out, o)
             o += size

@@ -175,13 +175,18 @@ def _has_mark(buf: U8Array, tokens: Tokens, i: i64) -> bool:
 @inner
 def _is_item(buf: U8Array, start: i64, end: i64) -> bool:
     """Return whether buf[start:end] begins with a digit, or is one ASCII letter or a Roman number."""
-    first = buf[start]
-    if is_in(first, _NUMBERS):
+    if is_in(buf[start], _NUMBERS) or (end - start == 1 and 97 <= buf[start] | 32 <= 122):
         return True
-    is_roman = True
-    for k in range(start, end):
-        is_roman = is_roman and is_in(buf[k] | 32, _ROMAN)
-    return (is_roman and end - start < 5) or (end - start == 1 and 97 <= first | 32 <= 122)
+    return end - start < 5 and is_roman(buf, start, end)
+
+
+@inner
+def is_roman(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] may be a Roman number: all of it is I, V and X."""
+    for i in range(start, end):  # noqa: SIM110
+        if not is_in(buf[i] | 32, _ROMAN):
+            return False
+    return True
 
 
 @inner

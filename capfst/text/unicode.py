@@ -27,7 +27,7 @@ IS_INNER = 64  # a mark that belongs to a word when it is inside it (restoring.p
 
 CODE_POINTS = 0x110000
 CAPITAL_SIGMA, FINAL_SIGMA, SMALL_SIGMA = 0x3A3, 0x3C2, 0x3C3
-DOTTED_CAPITAL_I, DOTLESS_I, DOT_ABOVE = 0x130, 0x131, 0x307
+DOTTED_CAPITAL_I, DOTLESS_I, DOT_ABOVE, SHARP_S = 0x130, 0x131, 0x307, 0xDF
 
 WIDTH = 4
 """The largest number of code points on each side of a sequence."""

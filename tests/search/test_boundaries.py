@@ -109,6 +109,8 @@ def test_sentences_of_a_line_are_recased_as_lines(model: CapFst) -> None:
     ("lm", "text", "recased"),
     [
         ("multi", "he was 25. she was 30.", "He was 25. She was 30."),
+        ("de", "als ludwig xiii. die macht übernahm, war krieg.", "Als Ludwig XIII. die Macht übernahm, war Krieg."),
+        ("multi", "fue en el siglo xvi. el rey murió.", "Fue en el siglo XVI. El rey murió."),
         ("tr", "anayasanın 5. maddesi ve 6. fıkrası değişti.", "Anayasanın 5. maddesi ve 6. fıkrası değişti."),
     ],
 )

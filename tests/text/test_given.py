@@ -80,6 +80,8 @@ def test_offsets():
     ("text", "recased", "endings", "expected"),
     [
         ("DÉPUTÉ·E·S", "député", LOWER, "député·e·s"),
+        ("DÉPUTÉ·E·S", "DÉPUTÉ", LOWER, "DÉPUTÉ·E·S"),
+        ("JEDE:R", "Jede", LOWER, "Jede:r"),
         ("DÉPUTÉ·E·S", "DÉPUTÉ", AS_GIVEN, "DÉPUTÉ·E·S"),
         ("DÉPUTÉ·E·S", "député", AS_BEFORE, "député·e·s"),
         ("Député·E", "Député", AS_BEFORE, "Député·E"),
