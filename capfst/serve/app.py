@@ -139,6 +139,8 @@ class _Front:
             nonlocal status
             if message["type"] == "http.response.start" and not connection.is_gone():
                 status = message["status"]
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                connection.end_answer()
             await send(message)
 
         self._n += 1
