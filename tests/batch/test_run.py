@@ -556,6 +556,15 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     assert names(str(raised.value), "out/f.txt", what)
 
 
+@pytest.mark.parametrize(("to", "what"), [("a.txt", "d/a.txt"), (MANIFEST, "manifest")])
+def test_two_outputs_that_links_make_one_are_refused(here, to, what):
+    Path("out").mkdir()
+    Path("out/f.txt").symlink_to(to)
+    with pytest.raises(CapfstError) as raised:
+        plan(["d", "f.txt"], Path("out"), Path("m.fst"))
+    assert names(str(raised.value), "out/f.txt", what)
+
+
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
