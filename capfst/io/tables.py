@@ -57,7 +57,7 @@ class Tsv(LineFormat):
         if names.count(column) != 1:
             others = (mark for mark in ";|\t," if mark != self.delimiter and len(names) == 1 and mark in names[0])
             other = next(others, "").replace("\t", "\\t")
-            remedy = f" If {other} separates the columns, use `delimiter='{other}'`." if other else ""
+            remedy = f" If {other} separates the columns, use `delimiter='{other}'` (batch, train)." if other else ""
             raise CorpusError(f"{self.path}, line 1: {no_single_column(names, column)}{remedy}")
         return names.index(column)
 
