@@ -134,5 +134,5 @@ class Display(ExitStack):
         elif report.status == DONE and not self.bar and not self.quiet:
             spent = time.monotonic() - self._start
             fraction = min(self._read / self._size, 1) if self._size else 1
-            left = f", {clock(spent / fraction - spent)} left" if 0 < fraction < 1 else ""
+            left = f", {clock(spent / fraction - spent)} left" if 0.01 <= fraction < 1 else ""
             print(f"{report} (file {self._ended} of {self._files}, {fraction:.0%}{left})", file=sys.stderr)

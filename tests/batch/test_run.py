@@ -603,15 +603,18 @@ def test_lines_show_the_time_left(capsys, monkeypatch):
     entry = ManifestEntry("a", "in/a", {}, stamp, stamp, RecaseCounts(9, 1, 1000, 20_000, 300, 4))
     monkeypatch.setattr("capfst.batch.report.time.monotonic", lambda: now[0])
     with Display() as display:
-        display.begin(2, 4000)
+        display.begin(3, 4000)
+        display.advance(10)
+        display.file(FileReport(PlannedFile(Path("in/c"), Path("out/c")), DONE))
         now[0] += 10
-        display.advance(1000)
+        display.advance(990)
         display.file(FileReport(file, DONE, entry))
         display.advance(3000)
         display.file(FileReport(file, FAILED, error="in/b: bad"))
     assert capsys.readouterr().err == (
+        "in/c: 0 lines, 0 tokens, 0 changed, 0 unknown (file 1 of 3, 0%)\n"
         "in/a: 1,000 lines, 20,000 tokens, 300 changed, 4 unknown, 1 of 9 records malformed"
-        " (file 1 of 2, 25%, 0:00:30 left)\n"
+        " (file 2 of 3, 25%, 0:00:30 left)\n"
         "capfst: error: in/b: bad\n"
     )
 
