@@ -629,6 +629,16 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
                 assert getattr(new.column(i), key) == getattr(old.column(i), key)
 
 
+def test_a_parquet_column_without_any_text_has_the_type_null(tmp_path, recaser):
+    """As Pandas writes a part of a table in which all texts are missing."""
+    table = pa.table({"text": pa.nulls(3), "b": ["new york", None, "ibm"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for columns, b in (["text"], table["b"].to_pylist()), (["text", "b"], ["New York", None, "IBM"]):
+        done, counts = recased(tmp_path / "a.parquet", recaser, column=columns)
+        assert pq.read_table(io.BytesIO(done)).equals(table.set_column(1, "b", [b]))
+        assert (counts.records, counts.malformed) == (3, 0)
+
+
 def test_parquet_with_views_of_strings(tmp_path, recaser):
     pytest.importorskip("pyarrow", "20")  # which writes them
     table = pa.table({"text": pa.array(["new york", None, "a b c d e f g paris"], pa.string_view())})
