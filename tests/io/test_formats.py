@@ -378,6 +378,32 @@ def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
     assert recased(path, recaser, column="2", on_error="drop")[0] == b'"x\n",IBM\n' * 2
 
 
+INSERTED = [
+    (b"new york and paris", b'"new york, and paris"'),
+    (b'a 5" disk and paris', b'"a 5"" disk, and paris"'),
+    (b'"new ""york"" and paris"', b'"new ""york"", and paris"'),
+    (b'"new york and ibm" x', b'"new york, and ibm" x'),
+    (b'"new york" x and ibm', b'"new york x, and ibm"'),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), INSERTED)
+def test_a_text_into_which_a_delimiter_is_inserted_is_quoted(tmp_path, text, expected):
+    """In CSV. A file without quotes fails."""
+
+    def recase(text, *others, head=None):
+        return memoryview(text.replace(b" and", b", and")), RecaseCounts()
+
+    def recased_pieces(name):
+        (tmp_path / name).write_bytes(b"text,n\n" + text + b",1\n")
+        format = format_of(tmp_path / name, BatchOptions(delimiter=","))
+        return b"".join(format.recased(piece, recase)[0] for piece in format.pieces(lambda data: None))
+
+    assert recased_pieces("a.csv") == b"text,n\n" + expected + b",1\n"
+    with pytest.raises(CorpusError, match=r"a\.tsv: .*','.*\.csv"):
+        recased_pieces("a.tsv")
+
+
 def test_a_csv_record_with_too_many_columns(tmp_path, recaser):
     """The regular expression for a record would take memory for each column."""
     (tmp_path / "a.csv").write_bytes(b"ibm\n" + b"," * 70_000)
@@ -468,6 +494,13 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     assert recased(path, recaser, **options) == whole
     assert whole[0] != text
     assert max(sizes) < 200
+
+
+def test_a_long_csv_text_is_not_cut(tmp_path, recaser, monkeypatch):
+    """Its commas are inside its quotes."""
+    monkeypatch.setattr("capfst.io.lines.LineFormat.longest", 50)
+    (tmp_path / "a.csv").write_bytes(b'text\n"' + b'new york, ""ibm"" ' * 40 + b'"\n')
+    assert recased(tmp_path / "a.csv", recaser)[0] == b'text\n"' + b'New York, ""IBM"" ' * 40 + b'"\n'
 
 
 @given(text=st.text("ab é\t\n"), size=st.integers(1, 9), longest=st.integers(9, 12))
