@@ -113,9 +113,7 @@ class Display(ExitStack):
         self.quiet = quiet
         self.bar = not quiet and sys.stderr.isatty()
         self._advance: Advance = lambda more: None
-        self._files, self._size = 0, 0
         self._ended, self._read = 0, 0
-        self._start = time.monotonic()
 
     def begin(self, files: int, size: int) -> None:
         self._files, self._size = files, size
