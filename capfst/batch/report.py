@@ -113,9 +113,7 @@ class Display(ExitStack):
         self.quiet = quiet
         self.bar = not quiet and sys.stderr.isatty()
         self._advance: Advance = lambda more: None
-        self._files, self._size = 0, 0
         self._ended, self._read = 0, 0
-        self._start = time.monotonic()
 
     def begin(self, files: int, size: int) -> None:
         self._files, self._size = files, size
@@ -134,5 +132,5 @@ class Display(ExitStack):
         elif report.status == DONE and not self.bar and not self.quiet:
             spent = time.monotonic() - self._start
             fraction = min(self._read / self._size, 1) if self._size else 1
-            left = f", {clock(spent / fraction - spent)} left" if 0 < fraction < 1 else ""
+            left = f", {clock(spent / fraction - spent)} left" if 0.01 <= fraction < 1 else ""
             print(f"{report} (file {self._ended} of {self._files}, {fraction:.0%}{left})", file=sys.stderr)

@@ -244,7 +244,8 @@ class Transducer:
             return tok.allocate_tokens(size), ix.Scratch.of(size, size)
         mine = self._of_thread
         if getattr(mine, "size", -1) < size:
-            mine.size = max(1 << 16, 1 << size.bit_length())
-            mine.memory = tok.allocate_tokens(mine.size), ix.Scratch.of(mine.size, mine.size)
+            size = max(1 << 16, 1 << size.bit_length())
+            mine.memory = tok.allocate_tokens(size), ix.Scratch.of(size, size)
+            mine.size = size  # only now: there may be no memory
         memory: tuple[tok.TokensAndKeys, ix.Scratch] = mine.memory
         return memory

@@ -78,14 +78,15 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
 def _refuse_others(items: dict[Path, Path], out: Path, lm: str) -> None:
     """Refuse outputs that would replace another file, or that links in the output folder lead out of it."""
     inside = os.path.realpath(out)
-    sources = {os.path.realpath(file): file for file in items.values()}
+    taken = {os.path.realpath(file): f"the input {file}" for file in items.values()}
+    taken |= {lm: "the model", os.path.realpath(out / MANIFEST): "the manifest"}
     for output, file in items.items():
         real = os.path.realpath(output)
         if output == out / MANIFEST:
             raise OptionError(f"{file}: has the name of the manifest in {out}. Rename the file.")
-        if real == lm or real in sources:
-            what = "the model" if real == lm else f"the input {sources[real]}"
-            raise OptionError(f"{output}: the output would overwrite {what}. Choose another output folder.")
+        if real in taken:
+            raise OptionError(f"{output}: the output would overwrite {taken[real]}. Choose another output folder.")
+        taken[real] = f"that of {file}"
         above = next((parent for parent in output.parents if parent in items), None)
         if above is not None:
             raise OptionError(

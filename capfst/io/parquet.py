@@ -125,7 +125,7 @@ class Parquet:
         for index in (*self.indices, *self.others):
             column_type = self.schema.types[index]
             value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
-            if value_type not in (pa.string(), pa.large_string(), pa.string_view()):
+            if value_type not in (pa.string(), pa.large_string(), pa.string_view(), pa.null()):
                 raise CorpusError(
                     f"{path}: the column {self.schema.names[index]!r} has the type {column_type}. Select a column of"
                     " strings."
@@ -307,6 +307,8 @@ def _values(column: pa.Array) -> pa.Array:
 
 def _like(values: pa.Array, type: pa.DataType) -> pa.Array:
     """Return a column with these texts, of a type that may have a dictionary."""
+    if type == pa.null():
+        return pa.nulls(len(values))
     if pa.types.is_dictionary(type):
         return _like(values, type.value_type).dictionary_encode().cast(type)
     return values.view(type) if type == pa.large_string() else values.cast(pa.binary()).view(pa.string()).cast(type)

@@ -9,14 +9,15 @@ ordinary characters.
 from __future__ import annotations
 
 import re
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
-from unicodedata import combining
 
 from capfst.exceptions import CorpusError
 from capfst.io.lines import LineFormat, ends_of_lines
 from capfst.io.protocol import TextOptions
+from capfst.io.running_text import divided
 from capfst.io.text_file import FormatError
 
 MAX_COLUMNS = 1 << 16
@@ -57,7 +58,7 @@ class Tsv(LineFormat):
         if names.count(column) != 1:
             others = (mark for mark in ";|\t," if mark != self.delimiter and len(names) == 1 and mark in names[0])
             other = next(others, "").replace("\t", "\\t")
-            remedy = f" If {other} separates the columns, use `delimiter='{other}'`." if other else ""
+            remedy = f" If {other} separates the columns, use `delimiter='{other}'` (batch, train)." if other else ""
             raise CorpusError(f"{self.path}, line 1: {no_single_column(names, column)}{remedy}")
         return names.index(column)
 
@@ -79,6 +80,14 @@ class Tsv(LineFormat):
             found.append(slice(start, end if end >= 0 else len(record.removesuffix("\n"))))
         return found
 
+    def escape(self, old: str, recased: str) -> str:
+        if self.delimiter in recased:
+            raise CorpusError(
+                f"{self.path}: an inserted mark is the delimiter, {self.delimiter!r}. Rename the file to .csv, which"
+                " has quotes."
+            )
+        return recased
+
     def _missing(self, n_columns: int) -> FormatError:
         """Return the error that a record has only so many columns."""
         first = next(index for index in self.indices if index >= n_columns)
@@ -94,6 +103,7 @@ def no_single_column(names: list[str], column: str) -> str:
 class Csv(Tsv):
     usual_delimiter = ","
     splittable = False  # a line end may be part of a record
+    longest = sys.maxsize  # whether a text needs quotes depends on all of it
     most = 256 << 20
     too_long = "a record has more than {} MiB. Close its quote."
 
@@ -176,15 +186,15 @@ class Csv(Tsv):
 
     def escape(self, old: str, recased: str) -> str:
         quoted = _quoted(old)
-        if not quoted:
+        if not quoted and self.delimiter not in recased:  # else it is a mark that was inserted
             return recased
-        after = len(old) - quoted.end()  # characters after the closing quote, which are not escaped
-        inside = len(recased) - after
-        if after and len(recased) != len(self.unescape(old)):  # İ is one character, i̇ is two, both with one base
-            bases = [k for k, character in enumerate(recased) if not combining(character)]
-            n_before = sum(not combining(character) for character in self.unescape(quoted[0]))
-            inside = [*bases, len(recased)][n_before]
-        return '"' + recased[:inside].replace('"', '""') + '"' + recased[inside:]
+        inside, after = recased, ""
+        if quoted and quoted.end() < len(old):
+            value = self.unescape(old)
+            inside, after = divided(value, recased, [0, len(self.unescape(quoted[0])), len(value)])
+            if self.delimiter in after:
+                inside, after = recased, ""
+        return '"' + inside.replace('"', '""') + '"' + after
 
 
 def _begin(data: str, is_first: bool) -> int:

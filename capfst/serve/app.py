@@ -82,6 +82,7 @@ def application(service: Service, is_local: bool) -> ASGIApp:
 
     handlers = dict.fromkeys((RefusedError, CapfstError, HTTPException, Exception), failed)
     inner = Starlette(routes=routes, exception_handlers=handlers)
+    inner.router.redirect_slashes = False  # behind a proxy with TLS, clients would send the text again without it
     app = _Front(inner, service, Senders(service.limits, is_local), {route.path for route in routes})
     if not service.limits.cors:
         return app
@@ -139,6 +140,8 @@ class _Front:
             nonlocal status
             if message["type"] == "http.response.start" and not connection.is_gone():
                 status = message["status"]
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                connection.end_answer()
             await send(message)
 
         self._n += 1

@@ -80,6 +80,7 @@ class Connection(HttpToolsProtocol):
         self._enter("head")
         self._heard = self._since  # when bytes have arrived
         self._running: Any = None  # the cycle of the request that is handled; `cycle` is that of the last one
+        self._is_last = False  # whether the connection is closed after the rest of the body
         self._textless = 0  # bytes since a request began, or text of its body came
         self._unread = (0, 0.0)  # bytes that the client has not taken, and since when it has taken none of these
         if len(self.connections) > self.limits.max_connections and not self.idle.drop_oldest():
@@ -159,6 +160,13 @@ class Connection(HttpToolsProtocol):
         self._textless = 0
         super().on_body(body)
 
+    def end_answer(self) -> None:
+        """Prepare the end of an answer: if the client is still sending, the rest is read before the connection is
+        closed. Uvicorn would close it at once, which loses the answer."""
+        cycle = self._running
+        self._is_last = cycle.more_body and not cycle.keep_alive
+        cycle.keep_alive |= self._is_last
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete and not self.transport.is_closing():
@@ -171,6 +179,8 @@ class Connection(HttpToolsProtocol):
         self._textless = 0
         super().on_message_complete()
         self._enter("idle" if self._phase == "rest" else "answer")
+        if self._is_last:
+            self.transport.close()
         if not self.pipeline:
             self.flow.resume_reading()  # to learn whether the client goes away
 

@@ -556,6 +556,15 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     assert names(str(raised.value), "out/f.txt", what)
 
 
+@pytest.mark.parametrize(("to", "what"), [("a.txt", "d/a.txt"), (MANIFEST, "manifest")])
+def test_two_outputs_that_links_make_one_are_refused(here, to, what):
+    Path("out").mkdir()
+    Path("out/f.txt").symlink_to(to)
+    with pytest.raises(CapfstError) as raised:
+        plan(["d", "f.txt"], Path("out"), Path("m.fst"))
+    assert names(str(raised.value), "out/f.txt", what)
+
+
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
@@ -594,15 +603,18 @@ def test_lines_show_the_time_left(capsys, monkeypatch):
     entry = ManifestEntry("a", "in/a", {}, stamp, stamp, RecaseCounts(9, 1, 1000, 20_000, 300, 4))
     monkeypatch.setattr("capfst.batch.report.time.monotonic", lambda: now[0])
     with Display() as display:
-        display.begin(2, 4000)
+        display.begin(3, 4000)
+        display.advance(10)
+        display.file(FileReport(PlannedFile(Path("in/c"), Path("out/c")), DONE))
         now[0] += 10
-        display.advance(1000)
+        display.advance(990)
         display.file(FileReport(file, DONE, entry))
         display.advance(3000)
         display.file(FileReport(file, FAILED, error="in/b: bad"))
     assert capsys.readouterr().err == (
+        "in/c: 0 lines, 0 tokens, 0 changed, 0 unknown (file 1 of 3, 0%)\n"
         "in/a: 1,000 lines, 20,000 tokens, 300 changed, 4 unknown, 1 of 9 records malformed"
-        " (file 1 of 2, 25%, 0:00:30 left)\n"
+        " (file 2 of 3, 25%, 0:00:30 left)\n"
         "capfst: error: in/b: bad\n"
     )
 

@@ -169,3 +169,17 @@ def test_texts_of_any_size_follow_each_other():
     known = forms_of(transducer_of(["US", "us", "Us", "well-known"]), text)
     for repeats in 0, 1, 5000, 2, 150_000, 3:
         assert forms_of(t, repeats * text) == repeats * known
+
+
+def test_memory_that_could_not_be_allocated_is_not_used(monkeypatch):
+    def fail(size, dtype):
+        raise MemoryError
+
+    t = transducer_of(["US", "us"])
+    t.words(np.frombuffer(b"us", np.uint8))
+    with monkeypatch.context() as patch:
+        patch.setattr("capfst.text.tokenizer.sparse", fail)
+        with pytest.raises(MemoryError):
+            t.memory(1 << 18)
+    (tokens, keys), _ = t.memory(1 << 18)
+    assert min(tokens.starts.size, keys.size) >= 1 << 18

@@ -378,6 +378,32 @@ def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
     assert recased(path, recaser, column="2", on_error="drop")[0] == b'"x\n",IBM\n' * 2
 
 
+INSERTED = [
+    (b"new york and paris", b'"new york, and paris"'),
+    (b'a 5" disk and paris', b'"a 5"" disk, and paris"'),
+    (b'"new ""york"" and paris"', b'"new ""york"", and paris"'),
+    (b'"new york and ibm" x', b'"new york, and ibm" x'),
+    (b'"new york" x and ibm', b'"new york x, and ibm"'),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), INSERTED)
+def test_a_text_into_which_a_delimiter_is_inserted_is_quoted(tmp_path, text, expected):
+    """In CSV. A file without quotes fails."""
+
+    def recase(text, *others, head=None):
+        return memoryview(text.replace(b" and", b", and")), RecaseCounts()
+
+    def recased_pieces(name):
+        (tmp_path / name).write_bytes(b"text,n\n" + text + b",1\n")
+        format = format_of(tmp_path / name, BatchOptions(delimiter=","))
+        return b"".join(format.recased(piece, recase)[0] for piece in format.pieces(lambda data: None))
+
+    assert recased_pieces("a.csv") == b"text,n\n" + expected + b",1\n"
+    with pytest.raises(CorpusError, match=r"a\.tsv: .*','.*\.csv"):
+        recased_pieces("a.tsv")
+
+
 def test_a_csv_record_with_too_many_columns(tmp_path, recaser):
     """The regular expression for a record would take memory for each column."""
     (tmp_path / "a.csv").write_bytes(b"ibm\n" + b"," * 70_000)
@@ -470,6 +496,13 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     assert max(sizes) < 200
 
 
+def test_a_long_csv_text_is_not_cut(tmp_path, recaser, monkeypatch):
+    """Its commas are inside its quotes."""
+    monkeypatch.setattr("capfst.io.lines.LineFormat.longest", 50)
+    (tmp_path / "a.csv").write_bytes(b'text\n"' + b'new york, ""ibm"" ' * 40 + b'"\n')
+    assert recased(tmp_path / "a.csv", recaser)[0] == b'text\n"' + b'New York, ""IBM"" ' * 40 + b'"\n'
+
+
 @given(text=st.text("ab é\t\n"), size=st.integers(1, 9), longest=st.integers(9, 12))
 def test_pieces(text, size, longest):
     """Joined, they are the text. A piece that contains a line end ends with one; a line longer than `size` is whole up
@@ -512,9 +545,9 @@ BAD_FILES = [
     ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
     ("a.xlsx", b"ibm", r"cannot read \.xlsx"),
-    ("a.csv", b"id;text\n", r"no column is called 'text'.*`delimiter=';'`"),
-    ("a.tsv", b"id,text\n", r"no column is called 'text'.*`delimiter=','`"),
-    ("a.csv", b"id\ttext\n", r"no column is called 'text'.*`delimiter='\\t'`"),
+    ("a.csv", b"id;text\n", r"no column is called 'text'.*`delimiter=';'` \(batch, train\)"),
+    ("a.tsv", b"id,text\n", r"no column is called 'text'.*`delimiter=','` \(batch, train\)"),
+    ("a.csv", b"id\ttext\n", r"no column is called 'text'.*`delimiter='\\t'` \(batch, train\)"),
     ("a.tsv", b"id text\n", r"no column is called 'text'.*Choose one of id text, or use a number from 1\.$"),
     ("a.xlsx.gz", b"ibm", r"cannot read \.xlsx"),
     ("a.tsv", b"a\tb\n", r"no column is called 'text'.* a, b, or"),
@@ -627,6 +660,16 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
         for i in range(old.num_columns):
             for key in "compression", "has_dictionary_page", "is_stats_set", "has_column_index", "physical_type":
                 assert getattr(new.column(i), key) == getattr(old.column(i), key)
+
+
+def test_a_parquet_column_without_any_text_has_the_type_null(tmp_path, recaser):
+    """As Pandas writes a part of a table in which all texts are missing."""
+    table = pa.table({"text": pa.nulls(3), "b": ["new york", None, "ibm"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for columns, b in (["text"], table["b"].to_pylist()), (["text", "b"], ["New York", None, "IBM"]):
+        done, counts = recased(tmp_path / "a.parquet", recaser, column=columns)
+        assert pq.read_table(io.BytesIO(done)).equals(table.set_column(1, "b", [b]))
+        assert (counts.records, counts.malformed) == (3, 0)
 
 
 def test_parquet_with_views_of_strings(tmp_path, recaser):

@@ -156,6 +156,17 @@ def test_the_connection_of_a_body_that_is_too_large_can_be_used_again(limited):
         assert read_answer(connection).json == {"text": "New York"}
 
 
+@pytest.mark.parametrize("path", ["/recase", "/files?name=film.pdf", "/nothing"])
+def test_a_client_that_closes_its_connection_reads_why_its_large_body_is_refused(limited, path):
+    with limited.connect() as connection:
+        connection.sendall(request("POST", path, b"a" * 10_000_000, "text/plain", connection="close"))
+        answer = read_answer(connection)
+        assert answer.status in (404, 413, 415)
+        assert answer.error
+        assert answer.headers["connection"] == "close"
+        assert connection.recv(1) == b""
+
+
 def test_a_line_without_end_is_refused_while_it_is_sent(limited):
     with limited.connect() as connection:
         connection.sendall(request("POST", "/recase", b"", "application/x-ndjson", content_length=str(1 << 30)))

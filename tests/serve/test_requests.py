@@ -251,6 +251,7 @@ def test_any_body_has_an_answer(service, body, path):
         ("POST", "/recase", "application/x-www-form-urlencoded", 415),
         ("GET", "/recase", "", 405),
         ("GET", "/../style.css/x", "", 404),
+        ("POST", "/recase/", "application/json", 404),
         ("POST", "/files?name=x.exe", "", 415),
         ("POST", "/files", "", 400),
         ("POST", "/files?name=x.txt", "multipart/form-data; boundary=x", 415),
