@@ -116,8 +116,8 @@ def test_batch_with_malformed_lines(model, tmp_path):
 
 
 def test_tags_of_blocks_separate_lines(model, tmp_path):
-    text = "<ul><li>IT <b>us</b> oov<br/>it</LI><li\nClass='A'>oov</ul>IT"
-    cased = "<ul><li>It <b>US</b> oov<br/>It</LI><li\nClass='A'>Oov</ul>It"
+    text = "<ul><li>IT <b>us</b> oov<br/>it</LI><li\nClass='A'>oov</ul>IT<pre>Oov <br></pre>it <code>Oov</code> oov"
+    cased = "<ul><li>It <b>US</b> oov<br/>It</LI><li\nClass='A'>Oov</ul>It<pre>Oov <br></pre>It <code>Oov</code> oov"
     recaser = capfst.load(model, sentence_case=True, markup=HTML)
     assert recaser(text) == cased
     assert recaser([text, text]) == [cased, cased]
