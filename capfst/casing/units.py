@@ -136,11 +136,9 @@ def _find(
             continue
         if words.token_types[i] > COMPOUND:
             continue
-        unit, last, table, k = start, end, units, -1
-        if is_number:
-            unit = _number_end(buf, start, end)
-            if unit == end:
-                number = i
+        unit, last, table, k = _number_end(buf, start, end) if is_number else start, end, units, -1
+        if unit == end:
+            number = i
         if unit == end or words.token_types[i] != WORD:
             continue
         if _is_half_day(buf, words, i, number) or (is_d and _is_mouth(buf, start, end)):
