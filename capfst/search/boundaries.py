@@ -60,7 +60,7 @@ def _is_last(buf: U8Array, words: Words, i: i64) -> bool:
     for j in range(i - 1, max(-1, i - _LONGEST_REMARK), -1):
         byte = buf[words.starts[j]]
         if byte == _OPENS or byte == _CLOSES or byte == _NEWLINE:
-            return byte == _OPENS
+            return byte == _OPENS and (j == 0 or words.ends[j - 1] < words.starts[j])  # not :(
     return False
 
 

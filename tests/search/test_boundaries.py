@@ -55,6 +55,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
         ("mr. smith left. he said no. it was no. 5, at inc. he left", [ODDS, ODDS, 0]),
         ("they left at 5 p.m. he left", [0]),
         ("it rained (he left. 5) so. he left. 5) so (no? b) so", [ODDS, ODDS]),  # not before what a bracket ends
+        ("it rained :( he left. 5) so", [ODDS]),
         ("he left", []),
     ],
 )
