@@ -116,8 +116,8 @@ def test_batch_with_malformed_lines(model, tmp_path):
 
 
 def test_tags_of_blocks_separate_lines(model, tmp_path):
-    text = "<ul><li>IT <b>us</b> oov<br/>it</LI><li\nClass='A'>oov</ul>IT"
-    cased = "<ul><li>It <b>US</b> oov<br/>It</LI><li\nClass='A'>Oov</ul>It"
+    text = "<ul><li>IT <b>us</b> oov<br/>it</LI><li\nClass='A'>oov</ul>IT<pre>Oov <br></pre>it <code>Oov</code> oov"
+    cased = "<ul><li>It <b>US</b> oov<br/>It</LI><li\nClass='A'>Oov</ul>It<pre>Oov <br></pre>It <code>Oov</code> oov"
     recaser = capfst.load(model, sentence_case=True, markup=HTML)
     assert recaser(text) == cased
     assert recaser([text, text]) == [cased, cased]
@@ -143,6 +143,11 @@ def test_lines_of_repaired_stretches_are_those_of_the_file(model, tmp_path):
     report = tmp_path / "r.json"
     run("batch", "--lm", model, "--repair", tmp_path / "a.html", "-o", tmp_path / "out", "--report", report)
     assert '"line": 2' in report.read_text()
+    (tmp_path / "a.html").write_bytes(b"<p>\xff</p>\n" + text.encode())
+    options = "--repair", "--on-error", "pass", "--report", report
+    run("batch", "--lm", model, *options, tmp_path / "a.html", "-o", tmp_path / "out")
+    assert '"line": 3' in report.read_text()
+    assert (tmp_path / "out" / "a.html").read_bytes() == b"<p>\xff</p>\n" + text.replace("us", "US").encode()
 
 
 @pytest.mark.parametrize("engine", ["fast", "openfst"])

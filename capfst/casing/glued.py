@@ -38,9 +38,10 @@ _DOMAINS = (
 )
 
 _PERIOD = 46
+_LONGEST_LABEL = 3  # bytes: 1.a
 _ENDING = ascii_set(".?!")
-_BEFORE = ascii_set("\t\n\v\f\r \"'([")
-_AFTER = ascii_set("\t\n\v\f\r \"'),.:;?!]")
+_BEFORE = ascii_set("\t\n\v\f\r \"'([?!")
+_AFTER = ascii_set("\t\n\v\f\r \"'),.:;?!]nN")  # n't, which is a word
 
 
 class FirstWords(NamedTuple):
@@ -90,8 +91,8 @@ def glue(
 @inner
 def periods_in_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     """Return the number of periods in the word or identifier buf[start:end] if it may be words with periods between
-    them, else 0: each has only letters, except that the first may be a number, and all but the last several."""
-    if start > 0 and not is_in(buf[start - 1], _BEFORE):
+    them, else 0: each has only letters, except that the first may be a number; and several, except the last."""
+    if start > 0 and buf[start - 1] < 128 and not is_in(buf[start - 1], _BEFORE):
         return 0
     if end < buf.size and buf[end] < 128 and not is_in(buf[end], _AFTER):
         return 0
@@ -99,7 +100,7 @@ def periods_in_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     i = start
     while i < end:
         if buf[i] == _PERIOD:
-            if n_letters + n_digits < 2:
+            if n_letters + 2 * n_digits < 2:
                 return 0
             n_parts += 1
             n_letters = n_digits = 0
@@ -111,7 +112,7 @@ def periods_in_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
         if not (char_class == LETTER or (char_class == NUMBER and n_parts == 0)) or n_letters * n_digits > 0:
             return 0
         i = decode(buf, i, end)[1]
-    return n_parts if n_letters > 0 else 0
+    return n_parts if n_letters > 0 and end - start > _LONGEST_LABEL else 0
 
 
 @inner

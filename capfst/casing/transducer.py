@@ -164,18 +164,17 @@ def _match(
                 if kind == VERSION:  # the LM writes all digits 0: v0.0 in it does not make v2.0 known
                     label, n_forms = u32(0), u32(0)
                 if n_forms == 0 and is_word and not pretokenized:
+                    n_periods = periods_in_glued(buf, start, end, info)
+                    if n_periods > 0:
+                        n_more, needs_bits = n_more + 2 * n_periods, True
+                        if bits.size > 0 and n_more <= words.starts.size - n_tokens:
+                            n = _separate(buf, start, end, lower, index, parts, used, bits, words, n_words)
+                            if n > n_words:
+                                words.may_begin[n_words] = ended and start > last_end
+                                ended, last_end, n_words = False, end, n
+                                continue
                     if kind == VERSION or kind == IDENTIFIER:
-                        token_type = u8(tok.PROTECTED)
-                        covered = end
-                        n_periods = periods_in_glued(buf, start, end, info)
-                        if n_periods > 0:
-                            n_more, needs_bits = n_more + 2 * n_periods, True
-                            if bits.size > 0 and n_more <= words.starts.size - n_tokens:
-                                n = _separate(buf, start, end, lower, index, parts, used, bits, words, n_words)
-                                if n > n_words:
-                                    words.may_begin[n_words] = ended and start > last_end
-                                    ended, last_end, n_words = False, end, n
-                                    continue
+                        token_type, covered = u8(tok.PROTECTED), end
                     elif token_type == tok.COMPOUND:
                         continue
                 elif token_type == tok.COMPOUND:

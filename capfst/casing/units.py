@@ -3,8 +3,8 @@ gives (user_words.py).
 
 In: the words of a text. Out: its units and abbreviations, each the only casing of its word. They are in their case in
 `grammars/units.tsv` and `grammars/abbreviations.tsv`. A number precedes the unit, in its word (3h) or in the word
-before, maybe with a hyphen; a number has digits, and no letters. A period follows the abbreviation. What is written in
-mixed case (Gb) may be something else, so it is left.
+before, maybe with a hyphen, or another unit and a slash (10 mg/kg); a number has digits, and no letters. A period
+follows the abbreviation. What is written in mixed case (Gb) may be something else, so it is left.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
+_SLASH = ord("/")
 _MOUTH = ord("D")
 
 
@@ -125,7 +126,7 @@ def _find(
     """Write the words that are or end with a unit, or are an abbreviation, to `text`, and list them. Return how many
     they are, and the size of the text. languages: of each word, or empty. every: the bits of all languages. policy: the
     use of the written case. lowered: working memory."""
-    n, size, number = 0, 0, -3  # the last word that is a number
+    n, size, number = 0, 0, -3  # the last word that is a number, or the slash after a unit
     for i in range(words.starts.size):
         start, end = words.starts[i], words.ends[i]
         is_number, has_period = is_digit(buf[start]), buf[end - 1] == _PERIOD
@@ -135,11 +136,9 @@ def _find(
             continue
         if words.token_types[i] > COMPOUND:
             continue
-        unit, last, table, k = start, end, units, -1
-        if is_number:
-            unit = _number_end(buf, start, end)
-            if unit == end:
-                number = i
+        unit, last, table, k = _number_end(buf, start, end) if is_number else start, end, units, -1
+        if unit == end:
+            number = i
         if unit == end or words.token_types[i] != WORD:
             continue
         if _is_half_day(buf, words, i, number) or (is_d and _is_mouth(buf, start, end)):
@@ -171,6 +170,7 @@ def _find(
         size += end - last
         listed[n].end, listed[n].shape = size, shape_of(text, i64(listed[n].start), size, lowering.info)
         n += 1
+        number = i + 1 if end < buf.size and buf[end] == _SLASH else number  # km/h
     return n, size
 
 

@@ -7,7 +7,7 @@ of the file, so that a block of it depends on those before; the blocks are then 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import compress, count, zip_longest
+from itertools import accumulate, compress, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,17 +38,6 @@ class TextBlock(NamedTuple):
     def ends_line(self) -> bytes:
         """For each line feed of `data`: 1 if it ends a line of the file, else 0."""
         return b"\1" * self.data.count(b"\n") if self.hidden is None else ends_line(self.data, self.hidden)
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield `data` by the lines of the file."""
-        held = b""
-        for line, is_whole in zip_longest(lines_of(self.data), self.ends_line):
-            held += line
-            if is_whole:
-                yield held
-                held = b""
-        if held:
-            yield held
 
 
 class PlainText(LineFormat):
@@ -106,10 +95,14 @@ class PlainText(LineFormat):
     def _recased_lines(self, part: TextBlock, recase: Recase) -> tuple[bytes, RecaseCounts]:
         good = [not record.is_malformed for record in self.records(part)]
         lines = list(lines_of(part.original))
-        original, text = (b"".join(compress(each, good)) for each in (lines, part.lines()))
-        recased, counts = recase(text)
-        recased_lines = lines_of(bytes(shown(recased, bytes_hidden(original, text))))
+        starts = accumulate(map(len, lines), initial=0)
+        given = (part.data[start : start + len(line)] for start, line in zip(starts, lines, strict=False))
+        original, text = (b"".join(compress(each, good)) for each in (lines, given))
+        hidden = None if part.hidden is None else bytes_hidden(original, text)
+        recased, counts = self.recased(TextBlock(text, part.line, hidden), recase)
+        recased_lines = lines_of(bytes(recased))
         out = [next(recased_lines) if is_good else line for line, is_good in zip(lines, good, strict=True)
                if is_good or self.on_error == "pass"]  # fmt: skip
-        counts = counts.at(lambda line: part.line - 1 + list(compress(count(), good))[line])
-        return b"".join(out), counts + RecaseCounts(records=len(good), malformed=good.count(False))
+        numbers, n = list(compress(count(part.line - 1), good)), good.count(False)
+        counts = counts.at(lambda line: numbers[line - part.line + 1]) + RecaseCounts(records=n, malformed=n)
+        return b"".join(out), counts

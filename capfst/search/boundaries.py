@@ -31,7 +31,8 @@ CERTAIN = 8.0
 ODDS = 2.0
 """Log-odds without a context model, unless an abbreviation precedes."""
 
-_PERIOD = ord(".")
+_PERIOD, _OPENS, _CLOSES, _NEWLINE = (ord(c) for c in ".()\n")
+_LONGEST_REMARK = 16  # words and marks
 _MOST_DIGITS = 2
 _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 
@@ -43,6 +44,19 @@ def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
     end -= buf[end - 1] == _PERIOD and end - start == 2
     is_number = is_roman(buf, start, end) if end - start > 1 else is_in(buf[start] | 32, _LETTERS)
     return is_number or 48 <= buf[start] <= 57
+
+
+@inner
+def _is_last(buf: U8Array, words: Words, i: i64) -> bool:
+    """Return whether word i is the number or letter that ends a remark in round brackets: (pop. 500)."""
+    start, end = words.starts[i], words.ends[i]
+    if end == buf.size or buf[end] != _CLOSES or not (end - start == 1 or _is_numbered(buf, start, end)):
+        return False
+    for j in range(i - 1, max(-1, i - _LONGEST_REMARK), -1):
+        byte = buf[words.starts[j]]
+        if byte == _OPENS or byte == _CLOSES or byte == _NEWLINE:
+            return byte == _OPENS and (j == 0 or words.ends[j - 1] < words.starts[j])  # not :(
+    return False
 
 
 @inner
@@ -67,10 +81,11 @@ def _mark_listed(
     kinds: U8Array,
 ) -> None:
     """Fill in the kind of the abbreviation or ordinal before each candidate; NUMBER is NEVER before a number, else
-    UNLISTED."""
+    UNLISTED. Before the last number of a remark, it is NEVER."""
     for p in range(candidates.size):
-        i, mark, kinds[p] = candidates[p], candidates[p] - 1, UNLISTED
-        if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
+        i, mark = candidates[p], candidates[p] - 1
+        kinds[p] = NEVER if _is_last(buf, words, i) else UNLISTED
+        if kinds[p] == NEVER or buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
             continue
         is_alone = words.ends[mark] - words.starts[mark] == 1  # else the period is in the token: p.m.
         listed = mark - 1 if is_alone else mark

@@ -39,7 +39,7 @@ _BLOCKS = (
     b" li link main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td"
     b" tfoot th thead title tr track ul"
 ).split()
-_SEPARATES = frozenset([*_BLOCKS, b"br"])
+_SEPARATES = frozenset([*_BLOCKS, b"br", b"pre"])
 
 
 class Html:

@@ -31,6 +31,10 @@ We left!
 He stayed!
 Who is Mr. Jones?
 They have a foo and an x there.
+I left.
+Don't go.
+We go.
+We met 2 of them.
 """
 
 
@@ -52,7 +56,19 @@ def test_other_engine_and_lines(recaser: Recaser) -> None:
     assert recaser(text, breaks=False) == "He left.she stayed.\n\nWe met Mr.Jones!he left.then left.foo\nX"
 
 
-WORDS = st.sampled_from(["left", "she", "mr", "jones", "foo", "it", "in", "com", "2010", "a", "é", "node", "js", "I'd"])
+@pytest.mark.parametrize(
+    "words",
+    ["go|.|i", "2|.|she", "left|.|DO|N'T", "go|!|he|.|she|?|left|.|he", "“|go|.|she|”", "2.i"],  # the last is a label
+)
+def test_words(recaser: Recaser, words: str) -> None:
+    text = words.replace("|", "").encode()
+    found = recaser.pipeline.loaded.transducer.words(np.frombuffer(text, np.uint8))
+    assert [text[i:j].decode() for i, j in zip(found.starts, found.ends, strict=True)] == words.split("|")
+
+
+WORDS = st.sampled_from(
+    ["left", "she", "mr", "jones", "foo", "it", "in", "com", "2010", "2", "a", "é", "node", "js", "I'd", "don't"]
+)
 MARKS = st.sampled_from([".", "!", "?", " ", ". ", "\n", "..", ",", "(", '"', "/"])
 
 

@@ -26,6 +26,7 @@ EXAMPLES = {
     "A 200 MCG 3H": "a 200 mcg 3h",
     "1,000.5 kw 10 kWh, 5-10 mah": "1,000.5 kW 10 kWh, 5-10 mAh",
     "500-mah 16gb": "500-mAh 16GB",
+    "A 20KW/H, 5 mcg/KW/h a/mcg": "a 20kW/h, 5 mcg/kW/h a/MCG",
     "5&nbsp;kw 5 &mu;g 5 kω": "5&nbsp;kW 5 &mu;g 5 kΩ",
     "mcg a kw": "MCG a KW",  # no number
     "b5 mcg": "b5 MCG",

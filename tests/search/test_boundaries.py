@@ -54,6 +54,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
         ("it rained. he left! was it late? so", [ODDS] * 3),
         ("mr. smith left. he said no. it was no. 5, at inc. he left", [ODDS, ODDS, 0]),
         ("they left at 5 p.m. he left", [0]),
+        ("it rained (he left. 5) so. he left. 5) so (no? b) so", [ODDS, ODDS]),  # not before what a bracket ends
+        ("it rained :( he left. 5) so", [ODDS]),
         ("he left", []),
     ],
 )

@@ -35,7 +35,7 @@ GOLDEN_MARKDOWN = [
     "a ⟦<Http://B.c>⟧ ⟦<B@C.d>⟧ ⟦<B C='D'>⟧e⟦</B>⟧ ⟦<B\nC>⟧ <b c\n",
     "a ⟦<kbd>Ctrl</kbd>⟧ ⟦<code>A *B*</code>⟧ <b c\n",
     "⟦<!-- A\n\nB -->⟧\ntext\n",
-    "⟦<pre>\nA\n\nB</pre>⟧\ntext\n",
+    "⟦<⏎pre>\nA\n\nB</pre>⟧\ntext\n",
     "⟦<⏎div Class='A'>⟧\ntext ⟦<code>A</code>⟧\n\ntext ⟦`A`⟧\n",
     "⟦<⏎details><⏎summary>⟧text⟦<⏎/summary>⟧\n\ntext\n\n⟦<⏎/details>⟧\n",
     "text\r\n\r\n⟦```\r\nA\r\n```\r⟧\ntext\r\n",
@@ -46,9 +46,9 @@ GOLDEN_HTML = [
     "⟦<a href=\n  'A>'\n>⟧b⟦<⏎br/>⟧ c ⟦<a b=c\"d>⟧e",
     "a⟦<!-- B > C\n-- D -->⟧e⟦<!-->⟧f⟦<!---->⟧g ⟦<![CDATA[A]>]]>⟧ h ⟦<?A b?>⟧ i ⟦</ A>⟧ j",
     "⟦<SCRIPT>\nA<b>'</Scrip></b>\n</script >⟧a⟦<style>B</style>⟧c⟦<script src='A'/>⟧d",
-    "a⟦<code>B\nC <i>D</i></code>⟧e⟦<kbd>F</kbd>⟧g⟦<pre>A\n<code>B</code> C\n</pre>⟧ d",
+    "a⟦<code>B\nC <i>D</i></code>⟧e⟦<kbd>F</kbd>⟧g⟦<⏎pre>A\n<code>B</code> C\n</pre>⟧ d",
     "⟦<⏎p>⟧a ⟦<code>B<⏎/p><⏎p>⟧c⟦<⏎/p>⟧⟦<textarea>A</textarea>⟧ b",
-    "⟦<pre>A<pre>B</pre>C</pre>⟧d",
+    "⟦<⏎pre>A<pre>B</pre>C</pre>⟧d",
     "⟦<⏎title>⟧text⟦<⏎/title><a title='A' Data-B=C>⟧text",
 ]
 CASES = [(MARKDOWN, text) for text in GOLDEN_MARKDOWN] + [(HTML, text) for text in GOLDEN_HTML]
