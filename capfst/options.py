@@ -16,6 +16,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
+from numbers import Integral, Real
 from textwrap import fill
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -113,17 +114,18 @@ class _Validated:
                 is_one = isinstance(value, (str, os.PathLike, int))
                 if not is_one and not isinstance(value, Iterable):
                     raise OptionError(f"`{each.name}` is {value!r}. Use one value, or a list of values.")
-                object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
+                value = (value,) if is_one else tuple(value)
+                object.__setattr__(self, each.name, value)
             if value is None and each.default is None:
                 continue
-            accepted = (bool, ContextOptions) if "ContextOptions" in str(each.type) else bool
-            if isinstance(each.default, bool) and not isinstance(value, accepted):
-                raise OptionError(f"`{each.name}` is {value!r}. Use True or False.")
-            if isinstance(each.default, str) and not rules["choices"] and not isinstance(value, str):
-                raise OptionError(f"`{each.name}` is {value!r}. Use a str.")
             choices, least, most = rules["choices"], rules["least"], rules["most"]
+            given = value if isinstance(each.default, tuple) else (value,)
+            kind = str(each.type).removesuffix(" | None").removeprefix("tuple[").removesuffix(", ...]")
+            accepted, wanted = _TYPES.get(kind, (object, ""))
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
+            if not choices and not all(isinstance(one, accepted) for one in given):
+                raise OptionError(f"`{each.name}` is {value!r}. Use {wanted}.")
             if (least is not None and not least <= value < math.inf) or (most is not None and value > most):
                 limits = f"{least} to {most}" if most is not None else f"{least} or more"
                 raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
@@ -365,6 +367,16 @@ class ContextOptions(_Validated):
         least=MIN_BITS,
         most=MAX_BITS,
     )
+
+
+_TYPES: dict[str, tuple[Any, str]] = {
+    "bool": (bool, "True or False"),
+    "bool | ContextOptions": ((bool, ContextOptions), "True or False"),
+    "str": (str, "a str"),
+    "int": (Integral, "an integer"),
+    "float": (Real, "a number"),
+}
+"""By the annotation of an option: the types of its values, and their name in messages. Numbers of NumPy count."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from io import BytesIO
@@ -96,10 +97,9 @@ class Recaser:
         """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
-        try:
+        with suppress(TypeError):  # an unknown keyword, or a value that is not hashable, such as a mapping of words
             return self._of_call(**options)
-        except TypeError:  # an unknown keyword, or a value that is not hashable, such as a mapping of words
-            return self._pipeline_of(options, call)
+        return self._pipeline_of(options, call)
 
     def _pipeline_of(self, options: Mapping[str, Any], call: str) -> Pipeline:
         changed = merged(self.options, options, call)
