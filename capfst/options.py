@@ -33,6 +33,7 @@ UserEntry = tuple[str, float | None]
 MAX_WEIGHT = 1000
 """Nats of an entry of a word list; more would be lost in the rounding of costs, and decide no more."""
 MAX_ORDER = 5
+MAX_CASINGS = 1_000_000  # of one line
 FORMATS = (
     "text", "srt", "vtt", "ass", "ssa", "sbv", "ttml", "lrc", "textgrid", "po", "ctm", "stm", "kaldi", "json",
     "transcript", "whisper", "vosk", "google", "azure", "aws", "deepgram", "assemblyai", "youtube", "speechmatics",

@@ -326,6 +326,8 @@ class Batch(NamedTuple):
     def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
         """Return {column: its rows in their best casing}; None stays None. With `document`, each row is one."""
         texts = rows[self.column]
+        if isinstance(texts, str):
+            raise TypeError(f"the rows have one str in {self.column!r}, not a list. Use map with batched=True.")
         given = [text for text in texts if text is not None]
         recased = map(self.recaser, given) if self.recaser.options.document else iter(self.recaser(given))
         return {self.column: [None if text is None else next(recased) for text in texts]}
