@@ -518,6 +518,11 @@ class TrainOptions(_Validated):
         return self.restore in PUNCTUATION
 
     @property
+    def of_context(self) -> ContextOptions:
+        """What the context model learns from."""
+        return self.context if isinstance(self.context, ContextOptions) else ContextOptions()
+
+    @property
     def restored(self) -> str | None:
         """What `restore` says about words."""
         return "case" if self.restores_marks else self.restore

@@ -136,7 +136,7 @@ class LoadedModel:
     @property
     def languages(self) -> list[str]:
         """The languages of the model, as it numbers them."""
-        return self.model.signature.lowercasing.partition("/")[0].split("+")
+        return self.model.symbols.language.names
 
     def has_forms(self, text: bytes) -> bool:
         """Return whether the model has a surface form of each word of the text."""
