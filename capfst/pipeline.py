@@ -154,7 +154,7 @@ class Pipeline:
 
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
-        known = self.loaded.languages
+        known = self.loaded.model.symbols.language.names
         if known == [language]:
             return ANY
         learned = self.context or self.spellings
