@@ -16,6 +16,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
+from numbers import Integral, Real
 from textwrap import fill
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -32,6 +33,7 @@ UserEntry = tuple[str, float | None]
 MAX_WEIGHT = 1000
 """Nats of an entry of a word list; more would be lost in the rounding of costs, and decide no more."""
 MAX_ORDER = 5
+MAX_CASINGS = 1_000_000  # of one line
 FORMATS = (
     "text", "srt", "vtt", "ass", "ssa", "sbv", "ttml", "lrc", "textgrid", "po", "ctm", "stm", "kaldi", "json",
     "transcript", "whisper", "vosk", "google", "azure", "aws", "deepgram", "assemblyai", "youtube", "speechmatics",
@@ -113,17 +115,18 @@ class _Validated:
                 is_one = isinstance(value, (str, os.PathLike, int))
                 if not is_one and not isinstance(value, Iterable):
                     raise OptionError(f"`{each.name}` is {value!r}. Use one value, or a list of values.")
-                object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
+                value = (value,) if is_one else tuple(value)
+                object.__setattr__(self, each.name, value)
             if value is None and each.default is None:
                 continue
-            accepted = (bool, ContextOptions) if "ContextOptions" in str(each.type) else bool
-            if isinstance(each.default, bool) and not isinstance(value, accepted):
-                raise OptionError(f"`{each.name}` is {value!r}. Use True or False.")
-            if isinstance(each.default, str) and not rules["choices"] and not isinstance(value, str):
-                raise OptionError(f"`{each.name}` is {value!r}. Use a str.")
             choices, least, most = rules["choices"], rules["least"], rules["most"]
+            given = value if isinstance(each.default, tuple) else (value,)
+            kind = str(each.type).removesuffix(" | None").removeprefix("tuple[").removesuffix(", ...]")
+            accepted, wanted = _TYPES.get(kind, (object, ""))
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
+            if not choices and not all(isinstance(one, accepted) for one in given):
+                raise OptionError(f"`{each.name}` is {value!r}. Use {wanted}.")
             if (least is not None and not least <= value < math.inf) or (most is not None and value > most):
                 limits = f"{least} to {most}" if most is not None else f"{least} or more"
                 raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
@@ -367,6 +370,16 @@ class ContextOptions(_Validated):
     )
 
 
+_TYPES: dict[str, tuple[Any, str]] = {
+    "bool": (bool, "True or False"),
+    "bool | ContextOptions": ((bool, ContextOptions), "True or False"),
+    "str": (str, "a str"),
+    "int": (Integral, "an integer"),
+    "float": (Real, "a number"),
+}
+"""By the annotation of an option: the types of its values, and their name in messages. Numbers of NumPy count."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(_Validated):
     """How a model is trained.
@@ -503,6 +516,11 @@ class TrainOptions(_Validated):
     def restores_marks(self) -> bool:
         """Whether the model learns punctuation."""
         return self.restore in PUNCTUATION
+
+    @property
+    def of_context(self) -> ContextOptions:
+        """What the context model learns from."""
+        return self.context if isinstance(self.context, ContextOptions) else ContextOptions()
 
     @property
     def restored(self) -> str | None:

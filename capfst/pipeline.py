@@ -39,7 +39,7 @@ from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
 from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import Starts
 from capfst.models.loaded import LoadedModel
-from capfst.options import PUNCTUATION, RecaseOptions, Rescoring
+from capfst.options import MAX_CASINGS, PUNCTUATION, RecaseOptions, Rescoring
 from capfst.repair import Repaired, Stretch, repaired
 from capfst.search.confidence import TEMPERATURE, TEMPERATURE_ALONE, Change, Spelled, changes
 from capfst.search.paths import AllPaths, all_paths, max_marginals
@@ -62,7 +62,6 @@ TakeStretches = Callable[[list[Stretch]], object]
 Shapes = npt.NDArray[np.uint8]
 
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
-MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
 _COMBINING = (0xCC, 0xCD)  # the first bytes of combining diacritical marks, U+0300–036F
 _MOST_PASSES = 4  # over lines that change each time that they are recased
@@ -155,7 +154,7 @@ class Pipeline:
 
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
-        known = self.loaded.languages
+        known = self.loaded.model.symbols.language.names
         if known == [language]:
             return ANY
         learned = self.context or self.spellings

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from io import BytesIO
@@ -96,10 +97,9 @@ class Recaser:
         """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
-        try:
+        with suppress(TypeError):  # an unknown keyword, or a value that is not hashable, such as a mapping of words
             return self._of_call(**options)
-        except TypeError:  # an unknown keyword, or a value that is not hashable, such as a mapping of words
-            return self._pipeline_of(options, call)
+        return self._pipeline_of(options, call)
 
     def _pipeline_of(self, options: Mapping[str, Any], call: str) -> Pipeline:
         changed = merged(self.options, options, call)
@@ -326,6 +326,8 @@ class Batch(NamedTuple):
     def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
         """Return {column: its rows in their best casing}; None stays None. With `document`, each row is one."""
         texts = rows[self.column]
+        if isinstance(texts, str):
+            raise TypeError(f"the rows have one str in {self.column!r}, not a list. Use map with batched=True.")
         given = [text for text in texts if text is not None]
         recased = map(self.recaser, given) if self.recaser.options.document else iter(self.recaser(given))
         return {self.column: [None if text is None else next(recased) for text in texts]}

@@ -28,6 +28,11 @@ def test_a_batch_of_rows_is_recased_and_none_stays_none(path):
     assert expected[:5] == ["It works", None, "", "It works\nit", "it"]
 
 
+def test_a_single_row_is_refused_instead_of_recased_by_characters(path):
+    with pytest.raises(TypeError, match=r"'text'.*batched=True"):
+        capfst.load(path).batch("text")({"text": "new york", "id": 1})
+
+
 def test_each_row_is_a_document_of_its_own():
     texts = ["the painter velters lived in rome.", "some velters left."]
     recaser = capfst.load(document=True)

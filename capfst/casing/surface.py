@@ -320,8 +320,7 @@ def write(
         shapes = np.full(len(words.starts), AS_FORM, np.uint8)
     spelling = own = spelling_of(symbols.language)
     if dotted.size:
-        names = symbols.language.name.partition("/")[0].split("+")
-        own = spelling_of(rules_of(names[symbols.language.dotted[0]]))
+        own = spelling_of(rules_of(symbols.language.names[symbols.language.dotted[0]]))
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]

@@ -193,7 +193,7 @@ class Units:
 
     def __init__(self, language: Language) -> None:
         self.lowering = language.lowering
-        names = language.name.partition("/")[0].split("+")
+        names = language.names
         self.every = np.uint64((1 << len(names)) - 1)  # languages
         everywhere = {name: 1 << number for number, name in enumerate(names)}
         units = [

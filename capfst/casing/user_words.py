@@ -182,7 +182,7 @@ def _entries(words: Iterable[str | UserEntry]) -> Iterator[_Entry]:
 
 def is_named(name: str) -> bool:
     """Return whether this is the name of one of LISTS; a file is never taken for a name."""
-    return name in LISTS and not Path(name).exists()
+    return name in LISTS and not Path(name).is_file()
 
 
 def _of_file(name: str) -> Iterator[_Entry]:

@@ -11,7 +11,7 @@ from capfst.cli import options as cli
 from capfst.cli.streams import note, read_text, show
 from capfst.exceptions import CorpusError
 from capfst.models import Named
-from capfst.options import RecaseOptions
+from capfst.options import MAX_CASINGS, RecaseOptions
 
 _LARGEST = 1 << 24  # bytes of text
 
@@ -27,7 +27,7 @@ _LARGEST = 1 << 24  # bytes of text
     excludes=("as_json",),
 )
 @cli.json_option
-@cli.option("--nbest", type=click.IntRange(1), default=3, help="Number of casings of the line to list.")
+@cli.option("--nbest", type=click.IntRange(1, MAX_CASINGS), default=3, help="Number of casings of the line to list.")
 @cli.option("--line", type=click.IntRange(1), default=1, help="Line of the text to explain, with --document.")
 @cli.options_of(RecaseOptions)
 @cli.translation_options("Cased source of TEXT, which is a translation", "Word alignment of TEXT")

@@ -181,7 +181,7 @@ def foreign_language(text: bytes, lm: LanguageModel) -> NaturalLanguage | None:
 
 
 def _knows(lm: LanguageModel, language: NaturalLanguage) -> bool:
-    if language.code in lm.model.signature.lowercasing.partition("/")[0].split("+"):
+    if language.code in lm.model.symbols.language.names:
         return True
     costs, labels = lm.model.arcs["weight"], map(lm.label, language.words)
     return any(

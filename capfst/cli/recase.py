@@ -23,7 +23,7 @@ from capfst.cli import options as cli
 from capfst.cli.hints import hint_at_batch, hint_at_language, hint_at_layout, note_lack_of_context
 from capfst.cli.streams import note, read_text, write_text
 from capfst.exceptions import OptionError
-from capfst.options import FORMATS, IN_LATTICES, KEEP, RUNNING, RecaseOptions, Rescoring
+from capfst.options import FORMATS, IN_LATTICES, KEEP, MAX_CASINGS, RUNNING, RecaseOptions, Rescoring
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @cli.output_option
 @cli.option(
     "--nbest",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_CASINGS),
     help="Print this many best casings of each line, one per line: cost (−ln), tab, text.",
     call="single_line",
     excludes=("confidence", "stream", "running"),

@@ -289,8 +289,7 @@ def build_vocabulary(
     for each in lists.streams if lists else ():
         resolve(rules, -1, each.stream.copy(), in_lists)
     listed = np.append(False, in_lists[:, 1:].any(0))
-    several = "+" in language.name.partition("/")[0]
-    first = fw.first_forms(by_place, small_ids, shape_of, rules.kinds, several)
+    first = fw.first_forms(by_place, small_ids, shape_of, rules.kinds, len(language.names) > 1)
     counts = by_place[fw.INSIDE] + by_place[fw.AFTER_MARK]
     for place in (fw.FIRST, fw.BEFORE_NAME):
         np.add.at(counts, first[place], by_place[place])

@@ -44,9 +44,6 @@ class Comparison:
     def signature(self) -> str:
         return f"{self.scores[0].signature}|bs:{self.resamples}|seed:{self.seed}"
 
-    def __str__(self) -> str:
-        return self.table()
-
     def __repr__(self) -> str:
         return f"<Comparison {', '.join(self.names)}; {self.signature}>"
 
@@ -74,6 +71,8 @@ class Comparison:
                 ends = difference if k > 0 else ("", "")
                 rows.append((title if k == 0 else "", name, score.show(value), interval, *ends))
         return score.aligned(rows, texts=2) + "\n\n" + self.signature
+
+    __str__ = table
 
 
 def compare_hypotheses(

@@ -83,9 +83,6 @@ class ErrorAnalysis:
         groups = {name: KindCounts(self.tokens[k], self.errors[k]) for k, name in enumerate(self.kinds)}
         return groups | {"all": KindCounts(self.tokens.total(), self.errors.total())}
 
-    def __str__(self) -> str:
-        return self.text(TOP)
-
     def __repr__(self) -> str:
         tokens, wrong = map(grouped, self.groups["all"])
         return (
@@ -148,6 +145,8 @@ class ErrorAnalysis:
                 lines += (f"{'':9}{before}«{wrong}»{after}" for before, wrong, after in entry.excerpts)
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, self.signature])
+
+    __str__ = text
 
 
 def analyze_errors(

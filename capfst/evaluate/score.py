@@ -148,9 +148,6 @@ class Scores:
             groups["out of vocabulary"] = TokenCounts(unknown, unknown_correct)
         return groups
 
-    def __str__(self) -> str:
-        return self.table()
-
     def __repr__(self) -> str:
         rates = ", ".join(f"{name}={show(value)}" for name, value in self.measures.items())
         sizes = f"{quantity(self.lines, 'line')}, {quantity(self.groups['all'].tokens, 'token')}"
@@ -194,6 +191,8 @@ class Scores:
         if self.align:
             edits += rows("words", record["words"], "wer")
         return "\n\n".join([aligned(groups), aligned(capitals), aligned(edits), self.signature])
+
+    __str__ = table
 
 
 def with_former_name(values: dict[str, Value]) -> dict[str, Value]:

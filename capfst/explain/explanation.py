@@ -104,9 +104,6 @@ class Explanation:
     def __repr__(self) -> str:
         return f"<Explanation {self.text!r}: -ln P {self.cost:.2f}, {quantity(len(self.words), 'token')}>"
 
-    def __str__(self) -> str:
-        return self.table()
-
     def _repr_svg_(self) -> str | None:
         """Return the picture for notebooks, if Graphviz is installed."""
         with suppress(CapfstError):
@@ -123,6 +120,8 @@ class Explanation:
     def table(self) -> str:
         """Return the casings that competed as a table of text."""
         return table(self)
+
+    __str__ = table
 
     def svg(self) -> str:
         """Return a picture of the lattice S ∘ T ∘ LM, with its best path, as SVG.

@@ -24,7 +24,7 @@ class Signature:
     lowercasing: str
     corpus: str  # a hash of the training text
 
-    def format(self) -> str:
+    def __str__(self) -> str:
         """Return `capfst|key:value|…`; ValueError if a value cannot be part of that line."""
         parts = [_PREFIX]
         for field in fields(self):
@@ -36,7 +36,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str) -> "Signature":
-        """Parse a line that `format` wrote.
+        """Parse a line that `str` wrote.
 
         Raises:
             ModelError: the text is not a signature, or another version's.
@@ -58,14 +58,11 @@ class Signature:
             raise ModelError(f"the signature's order is not a number: {order[:80]!r}. Copy the file again.")
         signature = cls(order=int(order), **{names[key]: value for key, value in values.items()})
         try:
-            if signature.format() != text:
+            if str(signature) != text:
                 raise ValueError("its keys or values are not as capfst writes them")
         except ValueError as error:
             raise ModelError(f"the signature {text[:200]!r} is damaged: {error}. Copy the file again.") from None
         return signature
-
-    def __str__(self) -> str:
-        return self.format()
 
     @property
     def pretokenized(self) -> bool:

@@ -139,7 +139,7 @@ def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -
         + struct.pack("<iiQ", VERSION, HAS_ISYMBOLS | IS_ALIGNED | HAS_TRAILER, bits)
         + struct.pack("<qqq", model.start, model.states, model.arcs)
         + struct.pack("<i", SYMBOLS_MAGIC)
-        + _string(signature.format().encode())
+        + _string(str(signature).encode())
         + struct.pack("<qq", len(symbols), len(symbols))
     )
 

@@ -61,8 +61,8 @@ class LoadedModel:
         """
         blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)], errors="refuse"))
         own = [line.strip() for block in blocks for line in block.decode().splitlines() if line.strip()]
-        languages = self.languages if language is None else [language]
-        known = of_languages(languages, own, self.model.symbols.language.lowering)
+        rules = self.model.symbols.language
+        known = of_languages(rules.names if language is None else [language], own, rules.lowering)
         return Boundaries(known, self.transducer, self.context if uses_context and not self.pretokenized else None)
 
     def _engine(self, name: str) -> fast.Engine:
@@ -90,7 +90,7 @@ class LoadedModel:
     def _glue(self) -> npt.NDArray[np.uint8]:
         """Return what each word may be among glued ones, as casing/glued.py has it."""
         model, symbols = self.model, self.model.symbols
-        abbreviations = listed(self.languages, symbols.language.lowering)
+        abbreviations = listed(symbols.language.names, symbols.language.lowering)
         return glue(symbols, model.starts, self.transducer.index, FirstWords.of(model), abbreviations)
 
     @cached
@@ -132,11 +132,6 @@ class LoadedModel:
     def form_shapes(self) -> npt.NDArray[np.uint8]:
         """The shapes of the surface forms, by label."""
         return shapes(self.model.symbols)
-
-    @property
-    def languages(self) -> list[str]:
-        """The languages of the model, as it numbers them."""
-        return self.model.signature.lowercasing.partition("/")[0].split("+")
 
     def has_forms(self, text: bytes) -> bool:
         """Return whether the model has a surface form of each word of the text."""

@@ -254,7 +254,7 @@ def _details(recaser: Recaser, line: str, asked: Any, options: dict[str, Any]) -
 
 def _described(name: str, recaser: Recaser) -> dict[str, Any]:
     model, pipeline, chosen = recaser.model, recaser.pipeline, recaser.options.language
-    known = [chosen] if chosen else pipeline.loaded.languages
+    known = [chosen] if chosen else model.symbols.language.names
     return {
         "name": name,
         "languages": [language for language in known if language != UNICODE],

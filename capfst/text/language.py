@@ -41,6 +41,11 @@ class Language(NamedTuple):
     small_first: tuple[U64Array, ...] = ()  # of each of them, as in small_first.tsv, if one has any
 
     @property
+    def names(self) -> list[str]:
+        """The languages, as models number them."""
+        return self.name.partition("/")[0].split("+")
+
+    @property
     def restored(self) -> str:
         """The restored parts of text, one of RESTORED of restoring.py."""
         return "case" if not self.restores_spelling else "both" if self.restores_case else "diacritics"

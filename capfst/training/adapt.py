@@ -33,7 +33,7 @@ from capfst.lm.mix import mix, tune
 from capfst.lm.query import LanguageModel, token_costs
 from capfst.models.convert import as_arpa, contexts_for, independent_parts
 from capfst.models.info import ADAPTED
-from capfst.options import ContextOptions, TrainOptions
+from capfst.options import TrainOptions
 from capfst.punctuation.marks import Punctuation
 from capfst.text.language import Language
 from capfst.text.restoring import rules_of
@@ -83,7 +83,7 @@ def rules_for(base: CapFst, languages: list[str]) -> Language:
     Raises:
         OptionError: the base requires other languages.
     """
-    own, context = _languages(base), Context.of(base)
+    own, context = base.symbols.language.names, Context.of(base)
     if context is not None and context.n_languages:
         wrong = sorted(set(languages) - set(own))
         if not languages or wrong:
@@ -128,10 +128,6 @@ def adapt(
     return signature, tuple(map(len, mixed.levels)), domains, weights
 
 
-def _languages(base: CapFst) -> list[str]:
-    return base.signature.lowercasing.partition("/")[0].split("+")
-
-
 def _weights(
     base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], options: TrainOptions
 ) -> tuple[float, float]:
@@ -157,17 +153,15 @@ def _weights(
 
 def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
     """Return the context models of the base, for these symbols, that of case adapted to the text."""
-    wanted = job.options.context
-    if not wanted:
+    if not job.options.context:
         return {}
     starts = check(symbols)
     contexts = contexts_for(base, symbols, starts)
     if PART in contexts:
-        most = (wanted if isinstance(wanted, ContextOptions) else ContextOptions()).max_labels
         labels = labels_of(symbols, text.vocabulary.symbols)
         labels[1:][labels[1:] == 0] = labels[text.vocabulary.unknown]  # words that the LM does not keep
-        languages = _languages(base) if contexts[PART].n_languages else []
-        learned = _sample(languages, labels.astype(np.uint32), text, inputs, most)
+        languages = base.symbols.language.names if contexts[PART].n_languages else []
+        learned = _sample(languages, labels.astype(np.uint32), text, inputs, job.options.of_context.max_labels)
         contexts[PART] = adapted(contexts[PART], symbols, starts, text.corpus, labels, learned, job.show)
     elif not contexts:
         _log.warning("%s has no context model, so the adapted model has none either.", base.path)

@@ -47,7 +47,7 @@ from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
 from capfst.lm.estimate import RESERVE, acceptor, memory_for_data, temporary_space
-from capfst.options import ContextOptions, TrainOptions, documented, merged
+from capfst.options import TrainOptions, documented, merged
 from capfst.punctuation.marks import PART as PUNCTUATION
 from capfst.punctuation.marks import Punctuation
 from capfst.system.atomic import check_output
@@ -270,7 +270,7 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
     if not job.options.context:
         return {}
     vocabulary, starts = text.vocabulary, text.starts
-    wanted = _of_context(job.options)
+    wanted = job.options.of_context
     language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
     fitting = partial(fit, vocabulary, starts, text.corpus, language_of, job.options.memory, job.show, wanted)
     learned: dict[str, Context] = {}
@@ -281,10 +281,6 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
         spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
         learned[SPELLINGS] = of_spellings(fitting(spellings, lexicon)[1])
     return learned
-
-
-def _of_context(options: TrainOptions) -> ContextOptions:
-    return options.context if isinstance(options.context, ContextOptions) else ContextOptions()
 
 
 def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | None:
@@ -298,8 +294,8 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
     from capfst.punctuation.train import MOST_LABELS, RUN, learn_marks  # noqa: PLC0415  (few models learn it)
 
     symbols, sample = text.vocabulary.symbols, sampled(*text.corpus, MOST_LABELS, RUN)
-    languages = inputs.rules.name.partition("/")[0].split("+")
-    abbreviations = {word.encode() for word, kind in listed(languages, inputs.rules.lowering).items() if kind == NEVER}
+    known = listed(inputs.rules.names, inputs.rules.lowering)
+    abbreviations = {word.encode() for word, kind in known.items() if kind == NEVER}
     try:
         return learn_marks(sample, symbols, text.starts, abbreviations, job.threads, job.show)
     except CorpusError as error:
@@ -332,7 +328,7 @@ def check_limits(text: Counted, left: Restricted, inputs: Inputs, options: Train
     """Raise the OptionError that a later stage would raise, as far as it can be foreseen."""
     if options.context:
         n_languages = max(1, len(set(inputs.languages)))
-        affordable(text.vocabulary, text.starts, n_languages, options.memory, _of_context(options))
+        affordable(text.vocabulary, text.starts, n_languages, options.memory, options.of_context)
     memory_for_data(_for_estimation(options), len(left.vocabulary.symbols) - 1, text.corpus.size)
 
 

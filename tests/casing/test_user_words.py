@@ -407,6 +407,8 @@ def test_lists_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tech").write_text("HUGGINGFACE\n")  # a file is never taken for a name
     assert capfst.load("en", words="tech")("ask huggingface") == "ask HUGGINGFACE"
+    (tmp_path / "places").mkdir()  # but a folder is no list
+    assert capfst.load("en", words="places")("a common word") == "a common word"
 
 
 def test_translations(tmp_path):
