@@ -41,7 +41,7 @@ Table = npt.NDArray[np.int64]
 
 # ---- Symbols
 
-WHITE, OTHER, WORD_END, NEWLINE = "\u00a0", "\0", "¦", "\n"
+WHITE, OTHER, WORD_END, NEWLINE, ESCAPE = "\u00a0", "\0", "¦", "\n", "\x1b"
 
 
 def _symbol(code: int) -> str:
@@ -49,7 +49,7 @@ def _symbol(code: int) -> str:
     char_class = INFO[code] & CLASS
     if char_class == SPACE and chr(code) not in " \t\n":
         return WHITE
-    return chr(code).lower() if char_class else OTHER
+    return chr(code).lower() if char_class or chr(code) == ESCAPE else OTHER
 
 
 ASCII = [_symbol(code) for code in range(OTHERS)]
@@ -57,7 +57,10 @@ BY_NUMBER = [*ASCII, OTHER, *"λμν", WHITE, *"πıδ", WORD_END]
 """As capfst.text.protected numbers them: OTHER, LETTER, MARK, NUMBER, SPACE, PUNCT are the classes."""
 SYMBOLS = frozenset(BY_NUMBER)
 ANY = SYMBOLS - {NEWLINE, WORD_END}
-ESCAPED = {"s": frozenset({" ", "\t", WHITE}), "0": frozenset(OTHER), "n": frozenset(NEWLINE), "t": frozenset("\t")}
+ESCAPED = {
+    "s": frozenset({" ", "\t", WHITE}), "0": frozenset({OTHER, ESCAPE}), "e": frozenset(ESCAPE),
+    "n": frozenset(NEWLINE), "t": frozenset("\t"),
+}  # fmt: skip
 
 # ---- Regular expressions
 
