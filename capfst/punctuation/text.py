@@ -2,7 +2,8 @@
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
 can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, nor
-after a remark ([laughs]) or the number of an item (2)) with which a sentence begins (`aside_end`).
+after a remark in round brackets or the number of an item (2)) with which a sentence begins (`aside_end`). A remark in
+square brackets ([laughs]) has no words.
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -26,7 +27,7 @@ from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, d
 _ENDING = 3  # bytes
 _MARKS = ascii_set(",.:;?!")
 _QUOTES = ascii_set("\"'`([{")
-_BRACKET = ord("[")  # of a remark, also after a comma
+_BRACKET, _PARENTHESIS = ord("["), ord("(")
 _SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
 _KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
 IGNORED = 255
@@ -87,6 +88,7 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
     gaps.lines[0] = 0
     has_word = False  # on this line
     passed = 0  # the `aside_end` of the last beginning of a sentence
+    hidden = 0  # that of the last remark in square brackets
     for i in range(words.starts.size):
         start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
         if token_type == NEWLINE:
@@ -97,11 +99,19 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 gaps.lines[lines] = n
             has_word = False
             continue
+        if i < hidden:
+            continue
+        tokens = Tokens(words.starts, words.ends, words.token_types)
+        if buf[start] == _BRACKET and token_type == MARKS and (start > last_end or not has_word):
+            hidden = aside_end(buf, tokens, i)
+            after = words.ends[hidden - 1]
+            hidden = 0 if after < buf.size and buf[after] == _PARENTHESIS else hidden  # a link: [see](…)
+            if hidden > i:
+                last_end = after
+                continue
         is_after_mark = has_word and start > last_end and not gaps.is_open[n - 1]
-        if i >= passed and (
-            not has_word or words.may_begin[i] or (is_after_mark and (i == passed or buf[start] == _BRACKET))
-        ):
-            passed = aside_end(buf, Tokens(words.starts, words.ends, words.token_types), i)
+        if i >= passed and (not has_word or words.may_begin[i] or (is_after_mark and i == passed)):
+            passed = aside_end(buf, tokens, i)
         if token_type == MARKS:
             code = decode(buf, start, end)[0]
             if has_word:
