@@ -5,6 +5,7 @@ a name; remedies are sentences. Options are arguments in backticks, such as `ord
 command line turns into flags (`options.with_flags`); other commands and code in backticks stay as they are.
 """
 
+import errno
 import re
 
 
@@ -25,6 +26,13 @@ def shortened(message: str) -> str:
 def quantity(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 line`, `2,000 lines`. plural: if it is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def with_remedy(error: OSError) -> str:
+    """Return why a file cannot be used, and what to do."""
+    is_limit = error.errno in (errno.EMFILE, errno.ENFILE)
+    remedy = "Use fewer --jobs, or raise the limit (`ulimit -n`)" if is_limit else "Check the path and its permissions"
+    return f"{error.strerror or error}. {remedy}."
 
 
 class CapfstError(Exception):

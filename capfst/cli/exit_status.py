@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_streams
-from capfst.exceptions import CapfstError, one_line
+from capfst.exceptions import CapfstError, one_line, with_remedy
 from capfst.options import with_flags
 from capfst.system.stopping import StoppedError, stop_all
 
@@ -109,7 +109,7 @@ def exit_status() -> Iterator[None]:
         reason = error.strerror or error
         what = f"cannot write to stdout: {reason}. Check the pipe or redirection."  # of --help
         if error.filename is not None:
-            what = one_line(f"{error.filename}: {reason}. Check the path and its permissions.")
+            what = one_line(f"{error.filename}: {with_remedy(error)}")
         _fail(what)
     except (click.Abort, KeyboardInterrupt, StoppedError) as error:
         if isinstance(error, StoppedError) and signal.SIGINT not in _stopped_by:  # the exception of `_stop` was dropped

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError, ModelError, quantity
+from capfst.exceptions import CapfstError, ModelError, quantity, with_remedy
 from capfst.forks import cached
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
@@ -95,9 +95,7 @@ class CapFst:
             if is_mappable:
                 _check_properties(header, self.states)
         except OSError as error:
-            raise ModelError(
-                f"{self.path}: cannot read the model: {error.strerror}. Check the path and its permissions."
-            ) from error
+            raise ModelError(f"{self.path}: cannot read the model: {with_remedy(error)}") from error
         except ModelError as error:  # errors of the kernel library pass
             raise ModelError(f"{self.path}: {error}") from error
 

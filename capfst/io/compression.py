@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from capfst.exceptions import CorpusError, OptionError
+from capfst.exceptions import CorpusError, OptionError, with_remedy
 from capfst.forks import loading
 
 OnRead = Callable[[bytes], object]
@@ -135,9 +135,7 @@ def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO
             f"{path}: damaged compressed data before byte {size} ({error}). Download or compress the file again."
         ) from error
     except OSError as error:
-        raise CorpusError(
-            f"{path}: cannot read: {error.strerror or error}. Check the path and its permissions."
-        ) from error
+        raise CorpusError(f"{path}: cannot read: {with_remedy(error)}") from error
 
 
 @contextmanager

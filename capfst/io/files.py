@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.exceptions import CapfstError, CorpusError
+from capfst.exceptions import CapfstError, CorpusError, with_remedy
 from capfst.io.compression import SUFFIXES
 
 _PAGES = re.compile(r"-p\d+p\d+$")
@@ -143,7 +143,7 @@ def failure_of(path: str | os.PathLike[str], error: Exception) -> CapfstError:
     if isinstance(error, MemoryError):
         return CorpusError(f"{path}: out of memory. Split very long lines, or use fewer threads (--jobs 1).")
     if isinstance(error, OSError):
-        return CorpusError(f"{path}: {error.strerror or error}. Check the path and its permissions.")
+        return CorpusError(f"{path}: {with_remedy(error)}")
     why = f"{type(error).__name__}: {error}".split("\n")[0][:200]
     return CorpusError(f"{path}: cannot be read ({why}). Check the file, or report this as a bug.")
 

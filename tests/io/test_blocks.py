@@ -1,10 +1,12 @@
 """Files: which ones a name stands for; their lines, whatever the compression and the line ends; damaged files."""
 
 import bz2
+import errno
 import hashlib
 import io
 import lzma
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import capfst
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import raw_pieces, read_blocks, read_stream, whole_lines
 from capfst.io.codecs import zstd
-from capfst.io.files import find_files
+from capfst.io.files import failure_of, find_files
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes
 
@@ -306,3 +308,9 @@ def test_lists_have_no_option_for_their_encoding(tmp_path, option):
     (tmp_path / "list.txt").write_bytes("Caf\xe9.\n".encode("latin-1"))
     with pytest.raises(CorpusError, match=r"list\.txt, line 1: .* LATIN1\. Convert it with `[^`]*`\.$"):
         capfst.load("en", **{option: [tmp_path / "list.txt"]})
+
+
+@pytest.mark.parametrize(("number", "remedy"), [(errno.EMFILE, "--jobs"), (errno.EACCES, "permissions")])
+def test_failures_of_the_system_have_a_remedy(number, remedy):
+    error = failure_of("a.txt", OSError(number, os.strerror(number)))
+    assert re.fullmatch(rf"a\.txt: {os.strerror(number)}\. .*{remedy}.*\.", str(error))
