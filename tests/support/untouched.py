@@ -33,7 +33,7 @@ def with_dots(form: str, token: str) -> str:
 
 def is_camel_case(word: str) -> bool:
     """Return whether an unknown word keeps its case."""
-    flags = [flags for c in word if (flags := int(INFO[ord(c)])) & CLASS == LETTER]
+    flags = [flags for c in word if (flags := int(INFO[ord(c)])) & CLASS == LETTER and c != "ß"]
     kinds = "".join("U" if f & IS_UPPER else "l" if f & IS_CASED else "." for f in flags)
     if not all(is_alphanumeric(int(INFO[ord(c)]) & CLASS) for c in word):
         return False
