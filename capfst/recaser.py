@@ -270,7 +270,7 @@ class Recaser:
         number of its words, and the first ones."""
         stretches: list[Stretch] = []
         pipeline = self.pipeline_with({**options, "repair": True}, "stretches")
-        hiding = Hiding()
+        hiding = Hiding(counts_lines=True)
         blocks = hiding.hide([_utf8(text)], markup_of("", pipeline.options.markup))
         for _ in pipeline.recase_blocks(blocks, 1, stretches.extend):
             pass

@@ -78,8 +78,7 @@ def _put_part(
 ) -> u32:  # fmt: skip
     """Put a part of glued words into `words`, as word n; return its first label. parts[begin:]: memory for it."""
     length, _ = _normalize(buf, start, end, token_type, lower, parts, begin)
-    key = ix.key_of(parts, begin, length)
-    slot = ix.find_slot(ix.first_slot(key, length, index.slots), key, parts, begin, length, index)
+    slot = ix.slot_of(parts, begin, length, index)
     label = ix.first_label(slot, length, index)
     words.starts[n], words.ends[n], words.token_types[n] = start, end, token_type
     words.first_labels[n], words.n_forms[n] = label, index.slots[slot].n_forms_length >> u32(4)
@@ -123,6 +122,7 @@ def _match(
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
     n_words, n_more, needs_bits = 0, 0, False
     covered = 0  # the end of the last compound
+    so_far = tok.Tokens(words.starts, words.ends, words.token_types)
     ended, last_end = False, 0  # ended: a sentence may have ended with the last word
     for block in range(0, n_tokens, ix.BLOCK):
         used, n_longer = 0, 0
@@ -183,7 +183,6 @@ def _match(
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
             words.may_begin[n_words] = ended and token_type != tok.NEWLINE and start > last_end
             words.begin_odds[n_words] = 0
-            so_far = tok.Tokens(words.starts, words.ends, words.token_types)
             if ended & (start == last_end) and is_unspaced(buf, so_far, n_words, info):
                 needs_bits = True
                 words.may_begin[n_words] |= bits.size > 0 and bits[label] & u8(BEGINS) != 0

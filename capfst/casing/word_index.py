@@ -80,6 +80,13 @@ def find_slot(slot: i64, key: u64, parts: U64Array, begin: i64, size: i64, index
 
 
 @inner
+def slot_of(parts: U64Array, begin: i64, size: i64, index: Index) -> i64:
+    """Return the slot of the word of `size` bytes in parts[begin:]; if it has none, the empty slot for it."""
+    key = key_of(parts, begin, size)
+    return find_slot(first_slot(key, size, index.slots), key, parts, begin, size, index)
+
+
+@inner
 def first_label(slot: i64, size: i64, index: Index) -> u32:
     """Return the first label of the word of `size` bytes in a slot; 0 if the slot is empty."""
     entry = index.slots[slot].label_or_position
@@ -167,6 +174,4 @@ def find_label(word: U8Array, size: i64, index: Index, parts: U64Array) -> u32:
     memory for the word, eight bytes per element."""
     for i in range(0, size, EIGHT):
         parts[i >> 3] = eight_of(word, i, size)
-    key = key_of(parts, 0, size)
-    slot = find_slot(first_slot(key, size, index.slots), key, parts, 0, size, index)
-    return first_label(slot, size, index)
+    return first_label(slot_of(parts, 0, size, index), size, index)

@@ -179,7 +179,7 @@ def recase(
     pipeline, threads, name = recaser.pipeline, jobs or os.cpu_count() or 1, str(inputs[0] or "<stdin>")
     markups = {file: markup_of(suffix_of(file.name), text.markup) for file in files or (Path("-"),)}
     is_hidden = {*markups.values()} != {NONE} and not (source or nbest or confidence or speech)
-    hiding = Hiding() if is_hidden else None
+    hiding = Hiding(options["repair"]) if is_hidden else None
 
     def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
         return hiding.hide(blocks, markups[file]) if hiding else blocks

@@ -33,7 +33,7 @@ def read_text(
 
     A file's last line gets a line break if another file follows. `on_read` receives the bytes read, compressed.
     transcoding: of text that is not UTF-8. `hide` hides parts of the blocks of a file."""
-    from capfst.io.blocks import read_stream
+    from capfst.io.blocks import ended, read_stream
     from capfst.io.documents import PIECE
 
     for k, file in enumerate(files or (Path("-"),), 1):
@@ -41,17 +41,8 @@ def read_text(
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
         blocks = read_stream(source, size=PIECE, errors=errors, on_read=on_read, transcoding=transcoding)  # type: ignore[arg-type]
         if k < len(files):
-            blocks = _ended(blocks)
+            blocks = map(ended, blocks)
         yield from blocks if hide is None else hide(blocks, file)
-
-
-def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks, and a line break if the last line lacks one."""
-    block = b"\n"
-    for block in blocks:
-        yield block
-    if not block.endswith(b"\n"):
-        yield b"\n"
 
 
 class ReaderGoneError(Exception):

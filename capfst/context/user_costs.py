@@ -47,7 +47,7 @@ class _Costs(NamedTuple):
     options: F32Matrix
     starts: I64Array  # of Copies
     ends: I64Array
-    shift: I64Array  # [1]: where the text of the entries begins in that of the copies
+    shift: int  # where the text of the entries begins in that of the copies
 
 
 @inner
@@ -79,7 +79,7 @@ def _casing(text: _Text, entry: Listed, costs: _Costs) -> tuple[i64, i64, f32, f
 def _copy(entry: Listed, costs: _Costs) -> None:
     """Let the word of an entry be copied from it."""
     i = i64(entry.word)
-    costs.starts[i], costs.ends[i] = costs.shift[0] + entry.start, costs.shift[0] + entry.end
+    costs.starts[i], costs.ends[i] = costs.shift + entry.start, costs.shift + entry.end
 
 
 @inner
@@ -185,14 +185,14 @@ def add_user_words(
     else:
         before, starts, ends = costs.copies
         copies, shift = Copies(np.concatenate([before, found.text]), starts, ends.copy()), len(before)
-    changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends, np.array([shift]))
+    changed = _Costs(arc_costs, shapes, options, copies.starts, copies.ends, shift)
     if is_weighted:
         given = changed._replace(arc_costs=arc_costs.copy(), options=options.copy())
         if written is not None and not include_pruned:
             prune(n_forms, written, arc_costs)
         _weigh(text, found.weighted, given, changed)
     _fix(text, found.fixed, restricts, changed)
-    options_kept = options if include_pruned else None
     return costs._replace(
-        arc_costs=None if restricts else arc_costs, shapes=shapes, options=options_kept, copies=copies
-    )
+        arc_costs=None if restricts else arc_costs, shapes=shapes, options=options if include_pruned else None,
+        copies=copies,
+    )  # fmt: skip

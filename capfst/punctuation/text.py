@@ -84,6 +84,7 @@ def _has_space(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: Gaps) -> tuple[i64, i64, i64]:
     """Fill `gaps`; return the numbers of vectors, words and lines."""
     n, used, lines, last_end = 0, AHEAD, 0, 0
+    tokens = Tokens(words.starts, words.ends, words.token_types)
     gaps.vectors[:AHEAD] = 0
     gaps.lines[0] = 0
     has_word = False  # on this line
@@ -101,7 +102,6 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
             continue
         if i < hidden:
             continue
-        tokens = Tokens(words.starts, words.ends, words.token_types)
         if buf[start] == _BRACKET and token_type == MARKS and (start > last_end or not has_word):
             hidden = aside_end(buf, tokens, i)
             after = words.ends[hidden - 1]

@@ -22,7 +22,7 @@ from capfst.context.gaps import gap_odds
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.abbreviations import EVEN, NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
-from capfst.text.sentences import is_roman
+from capfst.text.sentences import LONGEST_REMARK, is_roman
 from capfst.text.tokenizer import COMPOUND, MARKS
 from capfst.text.unicode import Lowering, ascii_set, is_in
 
@@ -32,7 +32,6 @@ ODDS = 2.0
 """Log-odds without a context model, unless an abbreviation precedes."""
 
 _PERIOD, _OPENS, _CLOSES, _NEWLINE = (ord(c) for c in ".()\n")
-_LONGEST_REMARK = 16  # words and marks
 _MOST_DIGITS = 2
 _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 
@@ -52,7 +51,7 @@ def _is_last(buf: U8Array, words: Words, i: i64) -> bool:
     start, end = words.starts[i], words.ends[i]
     if end == buf.size or buf[end] != _CLOSES or not (end - start == 1 or _is_numbered(buf, start, end)):
         return False
-    for j in range(i - 1, max(-1, i - _LONGEST_REMARK), -1):
+    for j in range(i - 1, max(-1, i - LONGEST_REMARK), -1):
         byte = buf[words.starts[j]]
         if byte == _OPENS or byte == _CLOSES or byte == _NEWLINE:
             return byte == _OPENS and (j == 0 or words.ends[j - 1] < words.starts[j])  # not :(

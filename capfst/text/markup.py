@@ -101,17 +101,19 @@ def hide_text(text: bytes, markup: str) -> Hidden:
 
 
 class Hiding:
-    """Hides parts of files, and shows them in the recased text, which streams through in the same order."""
+    """Hides parts of files, and shows them in the recased text, which streams through in the same order. counts_lines:
+    for `line_of`, which needs a byte for each line."""
 
-    def __init__(self) -> None:
-        self._waiting = bytearray()
-        self._ends_line = bytearray()
+    def __init__(self, counts_lines: bool = False) -> None:
+        self._waiting, self._ends_line = bytearray(), bytearray()
+        self._counts_lines = counts_lines
 
     def hide(self, blocks: Iterable[bytes], markup: str) -> Iterator[bytes]:
         """Yield the text of a file with parts hidden."""
         for text, hidden in hide(blocks, markup):
             self._waiting += hidden.data
-            self._ends_line += ends_line(text, hidden)
+            if self._counts_lines:
+                self._ends_line += ends_line(text, hidden)
             yield text
 
     def show(self, recased: Iterable[bytes | memoryview]) -> Iterator[memoryview]:

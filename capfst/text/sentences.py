@@ -39,7 +39,7 @@ NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
 """What a word is: no mark; a mark; one that may end a sentence; a double quote."""
 
 _LONGEST_TITLE = 5  # bytes of a word with a period before a name
-_LONGEST_REMARK = 16  # words and marks in brackets
+LONGEST_REMARK = 16  # words and marks in brackets
 _NONE = np.empty(0, np.bool_)
 _LEFT_QUOTE, _BACKTICK = 0x2018, 96
 _LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
@@ -226,7 +226,7 @@ def _remark_end(buf: U8Array, tokens: Tokens, i: i64) -> i64:
     if opening == 123 and (ends[i] == buf.size or buf[ends[i]] != 92):
         return i
     closing = 41 if opening == 40 else opening + 2
-    for j in range(i + 1, min(starts.size, i + _LONGEST_REMARK)):
+    for j in range(i + 1, min(starts.size, i + LONGEST_REMARK)):
         if token_types[j] == NEWLINE or has_ended(buf, starts[j], ends[j], token_types[j], False):
             return i
         if token_types[j] == MARKS and buf[starts[j]] == closing and ends[j] - starts[j] == 1:
