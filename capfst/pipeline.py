@@ -615,7 +615,7 @@ class Pipeline:
 
     @property
     def temperature(self) -> float:
-        """By what the extra cost of another casing is divided to be the log-odds that the best one is right."""
+        """The divisor that turns the extra cost of another casing into the log-odds that the best one is right."""
         return TEMPERATURE_ALONE if self.context is None else TEMPERATURE
 
     def spelled(self, text: Text, words: Words, costs: CasingCosts, path: LabelPath, shapes: Shapes | None) -> Spelled:

@@ -27,8 +27,8 @@ Shapes = npt.NDArray[np.uint8]
 
 
 TEMPERATURE_ALONE, TEMPERATURE = 1.5, 5.0
-"""By what extra costs are divided with the LM alone, and with a context model, whose costs count `SCALE` times: about
-what maximizes the likelihood of development texts in six languages (scripts/experiments/confidence.py)."""
+"""Divisors of extra costs: with the LM alone, and with a context model, whose costs count `SCALE` times. They nearly
+maximize the likelihood of development texts in six languages (scripts/experiments/confidence.py)."""
 
 
 class Change(NamedTuple):
@@ -80,8 +80,8 @@ def changes(
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
-    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals). temperature: by
-    which extra costs are divided.
+    path: the best path. marginals: the costs of the best path through each form (paths.max_marginals). temperature: the
+    divisor of extra costs.
     """
     data, best, tokens = spell(path, casing_costs.shapes)
     starts = tokens.starts.tolist()

@@ -64,7 +64,7 @@ def bytes_hidden(data: bytes, text: bytes) -> U8:
 
 
 def ends_line(text: bytes, hidden: U8) -> bytes:
-    """Return for each line feed of a text that hides these bytes 1 if it is shown as one, else 0."""
+    """Return a byte for each line feed of a text that hides these bytes: 1 if it is shown as a line feed, else 0."""
     characters = np.frombuffer(text, np.uint8)
     return (hidden[characters[_is_hidden(characters)] == _NEWLINE] == _NEWLINE).tobytes()
 

@@ -1,11 +1,11 @@
-"""Measure what the log-odds of `--confidence` are worth: how often changed words are right, by what the log-odds say.
+"""Compare the log-odds of `--confidence` with how often changed words are right.
 
     \b
     python scripts/experiments/confidence.py wikitext2_valid.txt ewt_dev.txt [--lm multi] [--no-context]
 
 A text has one sentence per line; lines are lowercased and recased with `--sentence-case`. Each cell has the percentage
-of words that are right, of those whose log-odds say a probability of this range, and their number. *best*: by what the
-log-odds would have to be divided for the highest likelihood.
+of words that are right, among those whose probability (from their log-odds) is in this range, and their number.
+*best*: the divisor of the log-odds with the highest likelihood.
 """
 
 from __future__ import annotations
