@@ -28,7 +28,7 @@ Shapes = npt.NDArray[np.uint8]
 
 TEMPERATURE_ALONE, TEMPERATURE = 1.5, 5.0
 """Divisors of extra costs: with the LM alone, and with a context model, whose costs count `SCALE` times. They nearly
-maximize the likelihood of development texts in six languages (scripts/experiments/confidence.py)."""
+maximize the likelihood of development texts in seven languages (scripts/experiments/confidence.py)."""
 
 
 class Change(NamedTuple):
