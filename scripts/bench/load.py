@@ -19,6 +19,7 @@ import asyncio
 import json
 import os
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -52,11 +53,10 @@ def echo_port() -> None:
     async def echo(request: Request) -> JSONResponse:
         return JSONResponse({"text": (await request.json())["text"]})
 
-    config = uvicorn.Config(Starlette(routes=[Route("/recase", echo, methods=["POST"])]), port=0, access_log=False)
-    socket = config.bind_socket()
-    socket.listen(2048)
-    print(f"serving on http://127.0.0.1:{socket.getsockname()[1]}", file=sys.stderr, flush=True)
-    uvicorn.Server(config).run([socket])
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        print(f"serving on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
+        application = Starlette(routes=[Route("/recase", echo, methods=["POST"])])
+        uvicorn.Server(uvicorn.Config(application, access_log=False, log_level="warning")).run([listener])
 
 
 class Served(NamedTuple):
