@@ -241,8 +241,8 @@ class RecaseOptions(_Validated):
     restore: str | None = option(
         None,
         "punctuation, or punctuation,case: insert commas, periods and question marks, if the model has learned them."
-        " case, diacritics or both: require a model that restores this.  [default: what the model restores, without"
-        " punctuation]",
+        " punctuation,case: also capitalize the first word of each sentence. case, diacritics or both: require a model"
+        " that restores this.  [default: what the model restores, without punctuation]",
         choices=("case", "diacritics", "both", *PUNCTUATION),
         not_for=("single_line", "source", "doc"),
         limited=PUNCTUATION,
@@ -305,13 +305,16 @@ class RecaseOptions(_Validated):
         for name in "only", "sentence_case", "remarks":
             if self.restore == PUNCTUATION[0] and getattr(self, name) not in (None, False, KEEP):
                 raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
-        if self.only:
-            object.__setattr__(self, "sentence_case", True)
 
     @property
     def restores_marks(self) -> bool:
         """Whether marks are inserted."""
         return self.restore in PUNCTUATION
+
+    @property
+    def capitalizes_first(self) -> bool:
+        """Whether the first word of each sentence gets a capital."""
+        return self.sentence_case or self.only is not None or self.restore == PUNCTUATION[1]
 
     def check_call(self, call: str, where: str = "") -> None:
         """Raise OptionError if an option cannot be used with this one of `CALLS`."""

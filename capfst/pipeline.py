@@ -92,7 +92,7 @@ class Pipeline:
             making = pool.submit(self._load)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
             text_has_case = not model.symbols.language.restores_case
-            begins_alone = options.sentence_case or text_has_case
+            begins_alone = options.capitalizes_first or text_has_case
             self.start_cost, start = (0.0, model.start) if begins_alone else (cost, after_token)
             self.engine = copy.copy(loaded.engine(options.engine))
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
@@ -361,7 +361,7 @@ class Pipeline:
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts, n_given: int = 0) -> memoryview:
         """P: return the text with its words in the surface forms of a path. The first n_given words stay."""
-        symbols, sentence_case = self.loaded.model.symbols, self.options.sentence_case
+        symbols, sentence_case = self.loaded.model.symbols, self.options.capitalizes_first
         may_change = np.arange(len(words.starts)) >= n_given if n_given else None
         if self.options.only:
             path, costs, of_starts = starts_only(buf, words, path, costs, symbols, self.pretokenized)

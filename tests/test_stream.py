@@ -330,8 +330,8 @@ def test_utterances_with_carriage_returns_have_the_style_of_a_text(en: Recaser, 
 def test_a_line_that_ends_with_a_carriage_return_and_a_line_break_has_ended() -> None:
     marked = capfst.load(restore="punctuation,case")
     text = b"where are you".rjust(255) + b"\r\n"
-    assert through(marked, 2 * text, size=256) == 2 * text.replace(b"you", b"you?")
-    assert through(marked, b"where are\rwhere are you\r\n", 8) == b"where are\rwhere are you?\r\n"
+    assert through(marked, 2 * text, size=256) == 2 * text.replace(b"where are you", b"Where are you?")
+    assert through(marked, b"where are\rwhere are you\r\n", 8) == b"Where are\rWhere are you?\r\n"
 
 
 @pytest.mark.parametrize("buffering", [0, -1])

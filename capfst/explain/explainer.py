@@ -70,7 +70,7 @@ class _Explainer:
         self.columns = np.where(of_first[every, own] <= of_first[every, least], own, least)
         passes: npt.ArrayLike = ()
         keeps = costs.keeps_capital
-        if pipeline.options.sentence_case or (keeps is not None and (keeps == KEEPS_FIRST).any()):
+        if pipeline.options.capitalizes_first or (keeps is not None and (keeps == KEEPS_FIRST).any()):
             language = pipeline.loaded.model.symbols.language
             passes = openings(self.line.buf, words.tokens, pipeline.loaded.pretokenized, language, costs.languages)
         self.paths = Paths(words, pipeline.paths(words, costs, passes), self.lm.unknown, self.columns)

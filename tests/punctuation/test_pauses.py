@@ -76,7 +76,7 @@ def test_marks_that_are_removed(marks: Recaser, said: list[tuple[str, float]]) -
 
 def test_files(model: Path, tmp_path: Path) -> None:
     """Marks in CTM and JSON depend on the pauses; the words and the times stay; `batch` writes the same."""
-    options = ("--lm", model, "--restore", "punctuation,case", "--sentence-case")
+    options = ("--lm", model, "--restore", "punctuation,case")
     words = re.sub("[,.?]", "", " ".join(islice(sentences(6), 40))).lower().split()
     random.Random(1).shuffle(words)  # so that no rule decides
     times = [(k + 20 * (k // 10), 1) for k in range(len(words))]  # a pause after every tenth word

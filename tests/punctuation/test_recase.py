@@ -25,7 +25,7 @@ HEARD = "does anna sleep when ben waits the old car waits"
 
 @pytest.fixture(scope="module")
 def recaser(model: Path) -> Recaser:
-    return capfst.load(model, restore="punctuation,case", sentence_case=True)
+    return capfst.load(model, restore="punctuation,case")
 
 
 def heard(text: str) -> str:
@@ -42,8 +42,8 @@ def test_marks_and_case_come_back(recaser: Recaser) -> None:
 
 def test_marks_alone(recaser: Recaser) -> None:
     text = heard("does anna sleeps?")
-    assert recaser(text, restore="punctuation", sentence_case=False) == "does anna sleeps?"
-    assert recaser("DOES ANNA sleeps", restore="punctuation", sentence_case=False) == "DOES ANNA sleeps?"
+    assert recaser(text, restore="punctuation") == "does anna sleeps?"
+    assert recaser("DOES ANNA sleeps", restore="punctuation") == "DOES ANNA sleeps?"
 
 
 def test_a_long_line_of_speech(recaser: Recaser) -> None:
@@ -75,7 +75,7 @@ def test_only_marks_and_case_change(recaser: Recaser, text: str) -> None:
     assert all(found.count(mark) >= text.count(mark) for mark in ",.?")
     assert recaser(text, engine="openfst") == found
     assert (
-        recaser(text, restore="punctuation", sentence_case=False)
+        recaser(text, restore="punctuation")
         == recaser.pipeline.punctuated(np.frombuffer(text.encode(), np.uint8)).tobytes().decode()
     )
 
@@ -83,15 +83,15 @@ def test_only_marks_and_case_change(recaser: Recaser, text: str) -> None:
 @given(st.lists(pieces, max_size=20).map("".join))
 def test_lines_are_punctuated_alone(recaser: Recaser, text: str) -> None:
     lines = text.split("\n")
-    alone = [recaser(line, restore="punctuation", sentence_case=False) for line in lines]
-    assert recaser(text, restore="punctuation", sentence_case=False) == "\n".join(alone)
+    alone = [recaser(line, restore="punctuation") for line in lines]
+    assert recaser(text, restore="punctuation") == "\n".join(alone)
 
 
 def test_marks_of_the_input(recaser: Recaser) -> None:
     text = "anna sleeps! does Ben waits, if a dog waits; the teacher works..."
-    kept = recaser(text, restore="punctuation", sentence_case=False)
+    kept = recaser(text, restore="punctuation")
     assert kept.replace("waits; the", "waits, the") == text.replace("waits; the", "waits, the")
-    again = recaser(text, restore="punctuation", sentence_case=False, keep_marks=False)
+    again = recaser(text, restore="punctuation", keep_marks=False)
     assert again == "anna sleeps. does Ben waits? if a dog waits, the teacher works..."
 
 
@@ -115,7 +115,7 @@ def test_streams(recaser: Recaser, look_ahead: int) -> None:
 
 
 def test_the_command_line(model: Path, tmp_path: Path) -> None:
-    options = ("--lm", model, "--restore", "punctuation,case", "--sentence-case")
+    options = ("--lm", model, "--restore", "punctuation,case")
     assert run("recase", *options, stdin=heard("Does Anna sleeps?")).stdout == b"Does Anna sleeps?"
     assert (
         run("recase", *options, "--stream", "--look-ahead", 8, stdin="will ben waits\n").stdout == b"Will Ben waits?\n"
@@ -132,7 +132,7 @@ def test_the_command_line(model: Path, tmp_path: Path) -> None:
 
 
 def test_subtitles_and_transcripts(model: Path, tmp_path: Path) -> None:
-    options = ("--lm", model, "--restore", "punctuation,case", "--sentence-case")
+    options = ("--lm", model, "--restore", "punctuation,case")
     cue = "{}\n00:00:0{},000 --> 00:00:0{},500\n{}\n\n"
     texts = ["does anna", "sleeps if ben", "waits the old", "car sleeps"]
     subtitles = tmp_path / "a.srt"
@@ -221,7 +221,7 @@ def test_adapted_and_mixed_models_keep_punctuation(corpus: Path, model: Path, tm
     capfst.train(more, tmp_path / "more.fst", clean=False)
     mix_models([model, tmp_path / "more.fst"], tmp_path / "mixed.fst", weights=[0.6, 0.4])
     for name in ("adapted.fst", "mixed.fst"):
-        recaser = capfst.load(tmp_path / name, restore="punctuation,case", sentence_case=True)
+        recaser = capfst.load(tmp_path / name, restore="punctuation,case")
         assert (
             recaser("does zoe sleeps if ben waits my sister waits") == "Does Zoe sleeps? If Ben waits, my sister waits."
         )
