@@ -340,7 +340,8 @@ def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
 
 
 def _user_entry(text: Any, weight: Any) -> UserEntry:
-    if not isinstance(text, str) or not (weight is None or isinstance(weight, Real)):
+    is_weight = weight is None or isinstance(weight, Real)
+    if not (isinstance(text, str) and is_weight):
         raise OptionError(f"`words` has the entry {text!r}: {weight!r}. Use a str, and a number or None as its weight.")
     if weight is not None and not abs(weight) <= MAX_WEIGHT:
         raise OptionError(f"`words` has a weight out of range for {text!r}. Use -{MAX_WEIGHT} to {MAX_WEIGHT}.")
