@@ -269,7 +269,7 @@ class RecaseOptions(_Validated):
         False,
         "Find the stretches without case, or without case and marks, in text that otherwise has both, and restore only"
         " these; marks if the model has learned them.",
-        not_for=("before", "single_line", "source", "stream", "doc"),
+        not_for=("before", "single_line", "source", "stream", "doc", "json_lines"),
     )
     remarks: str = option(
         KEEP,
@@ -343,11 +343,12 @@ def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
 
 
 def _user_entry(text: Any, weight: Any) -> UserEntry:
-    if not isinstance(text, str) or not (weight is None or isinstance(weight, (int, float))):
+    is_weight = weight is None or isinstance(weight, Real)
+    if not (isinstance(text, str) and is_weight):
         raise OptionError(f"`words` has the entry {text!r}: {weight!r}. Use a str, and a number or None as its weight.")
     if weight is not None and not abs(weight) <= MAX_WEIGHT:
         raise OptionError(f"`words` has a weight out of range for {text!r}. Use -{MAX_WEIGHT} to {MAX_WEIGHT}.")
-    return text, weight
+    return text, weight if weight is None else float(weight)
 
 
 MAX_DOMAINS = 6  # of one language

@@ -27,6 +27,8 @@ def test_marks_continue() -> None:
         "and what did you say?"
     )
     assert recaser("", before="So we met") == ""
+    again = recaser("and what, did you say.", before="So, we met. In New York,", keep_marks=False)
+    assert again == "and what did you say?"
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,16 @@ def test_each_command_has_all_options_with_their_defaults(name, kind):
         assert option.process_value(context, option.get_default(context)) == field.default
 
 
+@pytest.mark.parametrize(
+    "name", ["recase --lm", "explain --lm", "serve --lm", "train --base", "train corpus", "batch inputs", "mix lms"]
+)
+def test_the_shell_completes_the_paths_of_models_and_corpora(name):
+    command, parameter = name.split()
+    context = click.Context(cli.get_command(None, command))
+    named = next(each for each in context.command.params if parameter in (each.name, *each.opts))
+    assert [each.type for each in named.shell_complete(context, "ca")] == ["file"]
+
+
 @pytest.mark.parametrize(("called", "kind"), [(capfst.load, RecaseOptions), (capfst.train, TrainOptions)])
 def test_python_has_all_options_with_their_defaults(called, kind):
     parameters = inspect.signature(called).parameters

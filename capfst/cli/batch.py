@@ -18,7 +18,7 @@ from capfst.system.budget import keep_freed_memory
 
 
 @cli.command(short_help="Restore the case of corpora, file by file.")
-@click.argument("inputs", nargs=-1, required=True)
+@click.argument("inputs", nargs=-1, required=True, type=cli.CORPUS)
 @cli.lm_option
 @cli.option(
     "-o",

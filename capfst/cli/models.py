@@ -67,7 +67,7 @@ def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
 
 
 @cli.command(short_help="Interpolate models linearly.")
-@click.argument("lms", nargs=-1, required=True, type=cli.model)
+@click.argument("lms", nargs=-1, required=True, type=cli.MODEL)
 @cli.model_output_option
 @cli.option(
     "--weights", type=cli.weights, metavar="W,W,…", help="Weight of each model, in order, with a sum of 1: 0.7,0.3."

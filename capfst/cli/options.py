@@ -30,13 +30,6 @@ def size(value: str) -> int:
     return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
 
 
-def model(value: str) -> models.Named:
-    """Read a model: its file, the name of a bundled model, or a language that one knows."""
-    if not value:
-        raise click.BadParameter("the name is empty. Give the path of a model, or the name of a bundled model.")
-    return models.named(value)
-
-
 def weights(value: str) -> tuple[float, ...]:
     """Read a weight for each model: 0.7,0.3."""
     try:
@@ -67,7 +60,19 @@ class File(click.Path):
         return super().convert(value, param, context)
 
 
-FILE = File(path_type=Path)
+class Model(File):
+    """A model: its file, the name of a bundled model, or a language that one knows."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False)
+        self.name = "model"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        return models.named(super().convert(value, param, context))
+
+
+FILE, MODEL = File(path_type=Path), Model()
+CORPUS = click.Path(readable=False)  # or a folder or a pattern, and its language
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 OTHER = "Other"
@@ -146,7 +151,7 @@ command: Callable[..., Callable[[Callable[..., None]], click.Command]] = partial
 option: Callable[..., Decorator] = partial(click.option, cls=Option)
 lm_option = option(
     "--lm",
-    type=model,
+    type=MODEL,
     default=models.DEFAULT,
     envvar=models.VARIABLE,
     show_envvar=True,
@@ -200,7 +205,7 @@ def _click_option(field: Field[Any], group: str) -> Decorator:
     return option(flag, field.name, **settings)
 
 
-_TYPES = {"size": size, "cutoffs": cutoffs, "file": FILE, "files": FILE, "model": model}
+_TYPES = {"size": size, "cutoffs": cutoffs, "file": FILE, "files": FILE, "model": MODEL}
 
 jobs_option = options_of(op.TrainOptions, "jobs")
 errors_option = options_of(op.TrainOptions, "errors")

@@ -14,7 +14,7 @@ from capfst.models import Named
 @cli.command(short_help="Score recased text against its reference.")
 @click.argument("reference", type=cli.FILE)
 @click.argument("hypotheses", nargs=-1, required=True, type=cli.FILE)
-@cli.option("--lm", type=cli.model, help="Also score words inside and outside the vocabulary of this model.")
+@cli.option("--lm", type=cli.MODEL, help="Also score words inside and outside the vocabulary of this model.")
 @cli.option("--skip-first", is_flag=True, help="Leave out the first word of each line: its capital may be positional.")
 @cli.option("--align", is_flag=True, help="Align words, which may differ (recognition, translation), and print WER.")
 @cli.json_option
@@ -47,7 +47,7 @@ def score(
 @cli.command(short_help="Analyze the errors of recased text.")
 @click.argument("reference", type=cli.FILE)
 @click.argument("hypothesis", type=cli.FILE)
-@cli.option("--lm", type=cli.model, help="Model that determines kinds of words: OOV, unseen casing, ambiguous, ….")
+@cli.option("--lm", type=cli.MODEL, help="Model that determines kinds of words: OOV, unseen casing, ambiguous, ….")
 @cli.option("--html", type=cli.FILE, help="Also write the report as an HTML file.")
 @cli.json_option
 @cli.option("--top", type=click.IntRange(0), default=30, help="Number of frequent wrong words to list.")

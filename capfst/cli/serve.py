@@ -13,12 +13,14 @@ from capfst.options import ServeOptions
 from capfst.system.budget import keep_freed_memory
 
 
-def named_model(value: str) -> tuple[str, models.Named]:
-    """Read a model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
-    name, separator, path = value.rpartition("=")
-    if name and separator:
-        return name, cli.model(path)
-    return _named(cli.model(value))
+class _NamedModel(cli.Model):
+    """A model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        name, separator, path = value.rpartition("=")
+        if name and separator:
+            return name, super().convert(path, param, context)
+        return _named(super().convert(value, param, context))
 
 
 def _named(lm: models.Named) -> tuple[str, models.Named]:
@@ -29,7 +31,7 @@ def _named(lm: models.Named) -> tuple[str, models.Named]:
 @cli.option(
     "--lm",
     "lms",
-    type=named_model,
+    type=_NamedModel(),
     metavar="[NAME=]MODEL",
     multiple=True,
     help="Model, with its name in requests: a file written by `capfst train`, the name of a bundled model, or a"

@@ -26,7 +26,7 @@ class _Formatter(logging.Formatter):
 
 
 @cli.command(short_help="Train a capitalization LM on cased text.")
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, required=True, type=cli.CORPUS)
 @cli.model_output_option
 @cli.options_of(TrainOptions)
 @cli.runner_options

@@ -50,7 +50,7 @@ def line_of_text(pipeline: Pipeline, block: Block, number: int) -> tuple[Text, W
             text = pipeline.text(np.frombuffer(block.target, np.uint8), block)
             return text, pipeline.words(text.buf), block, left - 1
         left -= len(lines)
-    raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
+    raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use one of them.")
 
 
 class _Explainer:

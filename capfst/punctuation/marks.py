@@ -155,10 +155,11 @@ class Punctuator:
         return gaps.ends[chosen], np.frombuffer(net.MARKS, np.uint8)[marks[chosen]]
 
     def insert(self, buf: U8Array, begin: int = 0, keeps_marks: bool = True, pauses: Pauses = NO_PAUSES) -> U8Array:
-        """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
+        """Return a text with marks after the byte offset `begin`, without its own there, unless `keeps_marks`."""
         if not keeps_marks:
             text = read(buf, self._transducer.pretokenized)
             words = self._transducer.words(text.buf)
             kept = kept_bytes(buf, words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends)))
+            kept[:begin] = True
             buf, pauses = buf[kept], pauses._replace(ends=np.append(0, np.cumsum(kept))[pauses.ends])
         return np.insert(buf, *self.marks(buf, begin, pauses))

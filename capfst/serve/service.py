@@ -136,7 +136,8 @@ class Service:
 
     async def _recased(self, request: Request, recaser: Recaser, text: str, options: dict[str, Any]) -> str:
         """Return a recased text; a short line together with those of other requests."""
-        is_alone = any(options.get(name, getattr(recaser.options, name)) for name in ("cells", "document", "wrapped"))
+        shared = ("cells", "document", "repair", "wrapped")  # among the lines of one text
+        is_alone = any(options.get(name, getattr(recaser.options, name)) for name in shared)
         if "\n" in text or len(text) > _SHORT or is_alone:
             return await self._in_thread(request, self._pool, partial(recaser, text, **options))
         words = tuple(options.get("words", {}).items())

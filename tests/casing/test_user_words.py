@@ -6,6 +6,7 @@ import pickle
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -213,7 +214,7 @@ def test_two_casings_of_a_word_compete(small):
 
 
 def test_a_casing_that_the_model_lacks_needs_more_than_the_most_expensive_one(small):
-    for weight, expected in ((-1.0, False), (30.0, True)):
+    for weight, expected in ((-1, False), (30.0, True), (np.float32(30), True)):
         assert ("uS" in small("xx us xx", words={"uS": weight})) == expected
 
 

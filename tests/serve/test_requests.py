@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,13 @@ def test_lines_are_those_of_one_text_and_a_list_is_of_texts(service, recaser):
         assert list(map(str.lower, recased)) == list(map(str.lower, lines))
         assert "\n".join(recased) == recaser("\n".join(lines), **option)
         assert "\n".join(recased) != recaser("\n".join(lines), sentence_case="sentence_case" in option)
+
+
+def test_a_text_is_repaired_whatever_others_are_sent_at_the_same_time(service, recaser):
+    texts = ["it runs in new york, as said. they left. a line", "the us model is in memory, as said.", "He left."] * 8
+    with ThreadPoolExecutor(len(texts)) as pool:
+        answers = pool.map(lambda text: service.post("/recase", {"text": text, "repair": True}).json["text"], texts)
+    assert list(answers) == [recaser(text, repair=True) for text in texts]
 
 
 def test_marks_are_restored_in_streams_and_files(service):

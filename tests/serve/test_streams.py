@@ -124,7 +124,8 @@ def test_options_are_in_the_query_and_are_checked_first(service):
     assert sent(service, b'"new york"\n', "/recase?sentence_case=true&words=YORK").body == b'"New YORK"\n'
     assert "`language`" in sent(service, b'"a"\n', "/recase?language=de").error
     assert "`nbest`" in sent(service, b'"a"\n', "/recase?nbest=2").error
-    assert "`document`" in sent(service, b'"a"\n', "/recase?document=true").error
+    for option in "document", "repair":
+        assert f"`{option}`" in sent(service, b'"a"\n', f"/recase?{option}=true").error
 
 
 def test_a_line_that_is_too_long_ends_the_stream(limited):
