@@ -265,6 +265,7 @@ class LineFormat(TextFile):
                     value = self.unescape(raw)
                     if hides:
                         masked, hidden[raw] = hide_text(encoded(value), self.markup)
+                        n_extra += masked.count(b"\n") - value.count("\n")
                         value = decoded(masked)
                     spans.append(Span(size + position.start, size + position.stop, value, before))
                     before = "\n"
