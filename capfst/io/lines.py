@@ -103,6 +103,7 @@ class LineFormat(TextFile):
         if not names:
             head = b"".join(islice(raw_pieces(self.path, None, self.transcoding), 8))
             known = ", ".join(self.names(head.decode(errors="replace")))[:200] or "none"
+            known += ", or a number from 1" if part == "column" else ""
             raise OptionError(
                 f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {known}."
             )

@@ -88,8 +88,7 @@ class PlainText(LineFormat):
             text = text.decode(errors="replace").encode()
         recased, counts = recase(text, head=b"" if part.line == 1 else self.head_lines)
         ends = part.ends_line
-        n_inner = ends.count(0)
-        counts += RecaseCounts(records=counts.lines - n_inner, lines=-n_inner)
+        counts += RecaseCounts(records=counts.lines - ends.count(0), lines=-ends.count(0))
         counts = counts.at(lambda line: part.line - 1 + ends.count(1, 0, line))
         return recased if part.hidden is None else shown(recased, part.hidden), counts
 
