@@ -23,9 +23,8 @@ _STYLES = 64  # texts whose style is kept
 
 
 def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> RecaseCounts:
-    """Count line ends, tokens, changed tokens and OOV words of a text and its recased form."""
+    """Count tokens, changed tokens and OOV words of a text and its recased form."""
     types = words.token_types
-    newlines = int(np.count_nonzero(types == NEWLINE))
     oov = int(np.count_nonzero((words.n_forms == 0) & ((types == WORD) | (types == COMPOUND))))
     changed = _changed(buf, words, out) if buf.size == out.size else None
     if changed is None:
@@ -36,7 +35,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
                 words.starts.tolist(), words.ends.tolist(), recased.starts.tolist(), recased.ends.tolist(), strict=False
             )
         )
-    return RecaseCounts(lines=newlines, tokens=types.size - newlines, changed=changed, oov=oov)
+    return RecaseCounts(tokens=int(np.count_nonzero(types != NEWLINE)), changed=changed, oov=oov)
 
 
 def _changed(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8]) -> int | None:
@@ -56,7 +55,7 @@ def counting(recaser: Recaser) -> Recase:
     def recase(
         text: bytes, source: bytes | None = None, align: bytes | None = None, /, head: bytes | None = None
     ) -> tuple[memoryview, RecaseCounts]:
-        counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
+        counts = RecaseCounts(lines=text.count(b"\n") + (bool(text) and not text.endswith(b"\n")))
         if source is not None:
             whole = np.frombuffer(text, np.uint8)
             words, recased = recaser.pipeline.recase(whole, Block(text, source, align))
@@ -65,7 +64,6 @@ def counting(recaser: Recaser) -> Recase:
         style = style_after(head) if head else None if head is None else Style()
         for buf, of_piece, found in recaser.pipeline.prepared(text, style):
             if is_blank(buf):
-                counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
                 output += buf.tobytes()
                 continue
             words, recased = recaser.pipeline.recase(buf, style=of_piece)
@@ -74,9 +72,6 @@ def counting(recaser: Recaser) -> Recase:
                 counts += RecaseCounts.of_repair(found.stretches)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
-        written = recaser.pipeline.rewrapped(text, memoryview(output))
-        if recaser.options.wrapped:  # the line ends inside paragraphs were not lines
-            counts += RecaseCounts(lines=text.count(b"\n") + (not text.endswith(b"\n")) * bool(text) - counts.lines)
-        return written, counts
+        return recaser.pipeline.rewrapped(text, memoryview(output)), counts
 
     return recase

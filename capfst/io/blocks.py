@@ -198,9 +198,10 @@ def valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[by
             if errors != "replace":
                 line = lines + block.count(b"\n", 0, error.start) + 1
                 other = ", or use `errors='replace'`" if errors == "strict" else ""
+                remedy = advice(block[max(0, error.start - _HEAD) :], has_option)
                 raise CorpusError(
                     f"{name}, line {line}: not UTF-8 at byte {offset + error.start} of the text"
-                    f" (0x{block[error.start]:02x}): {error.reason}. {advice(block, has_option)}{other}."
+                    f" (0x{block[error.start]:02x}): {error.reason}. {remedy}{other}."
                 ) from error
             yield block.decode(errors="replace").encode()
         else:

@@ -39,7 +39,7 @@ def value_at(text: str, start: int) -> tuple[Any, int]:
     except StopIteration as error:
         raise FormatError("a value is missing", error.value) from error
     except json.JSONDecodeError as error:
-        raise FormatError(error.msg, error.pos) from error
+        raise FormatError(error.msg.removesuffix(" at").removesuffix(" starting"), error.pos) from error
     except RecursionError as error:
         raise FormatError("it is nested too deeply", start) from error
     return value, after_space(text, end)

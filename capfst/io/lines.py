@@ -29,6 +29,7 @@ from capfst.text.utf8 import decoded, encoded
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search
 _line_ends = re.compile("\n").finditer
+_NEAR = 1 << 12  # characters before and after a byte that is not UTF-8, by which its encoding is guessed
 
 
 class Record(NamedTuple):
@@ -102,6 +103,7 @@ class LineFormat(TextFile):
         if not names:
             head = b"".join(islice(raw_pieces(self.path, None, self.transcoding), 8))
             known = ", ".join(self.names(head.decode(errors="replace")))[:200] or "none"
+            known += ", or a number from 1" if part == "column" else ""
             raise OptionError(
                 f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {known}."
             )
@@ -175,10 +177,7 @@ class LineFormat(TextFile):
             is_malformed, key = False, None
             try:
                 if has_bad and (bad := _NOT_UTF8(text)):
-                    raise FormatError(
-                        f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {text[: bad.start()][-20:]!r}."
-                        f" {advice(part.data.encode(errors='surrogateescape'))}"
-                    )
+                    raise FormatError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {text[: bad.start()][-20:]!r}")
                 positions = self.find(text, number)
                 if self.others and positions:
                     others = self._others(text, number, positions)
@@ -187,7 +186,11 @@ class LineFormat(TextFile):
             except FormatError as error:
                 positions, is_malformed = [], True
                 if self.on_error == "fail":
-                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}".rstrip()) from error
+                    near = part.data[max(0, start - _NEAR) : start + _NEAR].encode(errors="surrogateescape")
+                    convert = f"{advice(near)}. " if has_bad and _NOT_UTF8(text) else ""
+                    raise CorpusError(
+                        f"{self.path}, line {number}: {error}. {convert}{self.remedy}".rstrip()
+                    ) from error
             found = [each for each in positions if each is not None] if None in positions else positions
             yield Record(text, found, is_malformed, others, key)  # type: ignore[arg-type]
 
@@ -265,6 +268,7 @@ class LineFormat(TextFile):
                     value = self.unescape(raw)
                     if hides:
                         masked, hidden[raw] = hide_text(encoded(value), self.markup)
+                        n_extra += masked.count(b"\n") - value.count("\n")
                         value = decoded(masked)
                     spans.append(Span(size + position.start, size + position.stop, value, before))
                     before = "\n"

@@ -115,7 +115,7 @@ class Parquet:
         if not options.column:
             raise OptionError(
                 f"{path}: no column is chosen for the text. Use `column` with one of these columns:"
-                f" {', '.join(names)[:200]}."
+                f" {', '.join(names)[:200]}, or a number from 1."
             )
         self.indices = list(dict.fromkeys(map(self._index, options.column)))
         self.others = [self._index(name) for name in (options.source, options.align) if name is not None]

@@ -88,8 +88,8 @@ class PlainText(LineFormat):
             text = text.decode(errors="replace").encode()
         recased, counts = recase(text, head=b"" if part.line == 1 else self.head_lines)
         ends = part.ends_line
-        n_records = counts.lines - ends.count(0)
-        counts = counts.at(lambda line: part.line - 1 + ends.count(1, 0, line)) + RecaseCounts(records=n_records)
+        counts += RecaseCounts(records=counts.lines - ends.count(0), lines=-ends.count(0))
+        counts = counts.at(lambda line: part.line - 1 + ends.count(1, 0, line))
         return recased if part.hidden is None else shown(recased, part.hidden), counts
 
     def _recased_lines(self, part: TextBlock, recase: Recase) -> tuple[bytes, RecaseCounts]:

@@ -277,7 +277,7 @@ def test_faulty_files_fail_and_the_others_are_recased(model, faulty, tmp_path):
     for name, detail in {
         "1.txt": "line 2: .*0xff",
         "2.gz": r"byte \d+",
-        "3.jsonl": "line 2: .*column 10: Unterminated",
+        "3.jsonl": "line 2: .*column 10: Unterminated string\\. Fix",
         "4.parquet": "Parquet",
         "5.txt": "No such file",
         "6.txt": "not a regular file",

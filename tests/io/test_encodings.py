@@ -169,6 +169,7 @@ def test_guess(text, encoding, expected):
 
 MESSAGES = [
     ("a\n\nun café noir".encode("latin-1"), "a.txt, line 3: not UTF-8", "LATIN1"),
+    (b"some text\n" * 9999 + "un café noir".encode("latin-1"), "a.txt, line 10000: not UTF-8", "LATIN1"),
     ("привет".encode("cp1251"), "a.txt, line 1: not UTF-8", "ENCODING"),
     ("some text".encode("utf-16"), "a.txt: the text is UTF-16", "UTF-16"),
     ("some text".encode("utf-16-le"), "a.txt: the text is UTF-16", "UTF-16LE"),
@@ -185,3 +186,9 @@ def test_messages_name_the_encoding(tmp_path, recaser, data, problem, encoding):
         list(read_blocks([tmp_path / "a.txt"]))
     with pytest.raises(CorpusError, match=message):
         recased(tmp_path / "a.txt", recaser)
+
+
+def test_no_encoding_is_guessed_for_records_that_pass(tmp_path, recaser, monkeypatch):
+    monkeypatch.setattr("capfst.io.encodings.guess", pytest.fail)  # it takes milliseconds
+    (tmp_path / "a.txt").write_bytes("café\nnew york\n".encode("latin-1"))
+    assert recased(tmp_path / "a.txt", recaser, on_error="pass") == "café\nNew York\n".encode("latin-1")

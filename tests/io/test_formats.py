@@ -775,6 +775,16 @@ def test_counts_of_words_whose_length_changes(recaser):
     assert counts == RecaseCounts(lines=2, tokens=6, changed=3, oov=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.html", "<p>paris</p><p>ibm</p>\n"), ("a.jsonl", '{"text": "<p>paris</p><p>ibm</p>"}\n')]
+)
+def test_lines_that_tags_separate_are_not_counted(recaser, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    out, counts = recased(tmp_path / name, recaser, markup="html")
+    assert out == text.replace("paris", "Paris").replace("ibm", "IBM").encode()
+    assert counts == RecaseCounts(records=1, lines=1, tokens=2, changed=2)
+
+
 @pytest.mark.parametrize(("name", "part"), [("a.csv", "column"), ("a.tsv", "column"), ("a.jsonl", "field")])
 def test_an_empty_file_has_no_text_to_select(tmp_path, name, part):
     (tmp_path / name).touch()

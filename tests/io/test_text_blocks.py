@@ -114,8 +114,8 @@ WRONG = [
     ("a.jsonl", b"", {}, OptionError, r".*`field`.* fields: none\.$"),
     ("a.jsonl", b"[1]\n", {}, OptionError, r".*`field`.* fields: none\.$"),
     ("a.ndjson", b'\xef\xbb\xbf{"id": "A"}', {"column": "1"}, OptionError, r".*`field`.* fields: id\.$"),
-    ("a.tsv", b"id\tbody\n", {"field": "x"}, OptionError, r".*`column`.* columns: id, body\.$"),
-    ("a.csv", b'"id","the, body"\r\n', {}, OptionError, r".*`column`.* columns: id, the, body\.$"),
+    ("a.tsv", b"id\tbody\n", {"field": "x"}, OptionError, r".*`column`.* columns: id, body, or a number from 1\.$"),
+    ("a.csv", b'"id","the, body"\r\n', {}, OptionError, r".*`column`.* columns: id, the, body, or a number from 1\.$"),
     ("a.jsonl", b'{"text": "A."}\n\n{"id": 1, "body": "A."}\n', {"field": "text"}, CorpusError,
      r"line 3: .* no field 'text'\. .*`field`.*: body\."),
     ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, CorpusError, "line 2: .*'text' is not a string"),
@@ -142,7 +142,7 @@ def test_files_that_cannot_be_read(tmp_path, name, content, options, error, mess
 
 def test_parquet_without_a_column_that_can_be_read(tmp_path):
     path = write(tmp_path, "a.parquet", ["A."])
-    with pytest.raises(OptionError, match=r"a\.parquet: .*`column`.* columns: id, text\.$"):
+    with pytest.raises(OptionError, match=r"a\.parquet: .*`column`.* columns: id, text, or a number from 1\.$"):
         text_of(path, TextOptions())
     with pytest.raises(CorpusError, match="'id' has the type int64"):
         text_of(path, TextOptions(column="id"))

@@ -91,6 +91,8 @@ GOLDEN = {
     "J. K. Rowling and I. So do I... J... etc. No. A.": "J. K. Rowling and I . So do I ... J ... etc . No . A.",
     "İ. i̇. É. Q&A. a_b. x.yz.": "İ . i̇ . É. Q&A . a_b . x.yz .",
     "1,234.5 10:30 1/2 3.14. 1,a a,1 1: 1990s 3.5kg ٣,٤": "0,000.0 00:00 0/0 0.00 . 0 , a a , 0 0 : 0000s 0.0kg ٣,٤",
+    ">>zho_Hans<< Ab >>deu<<": "Ab >> deu <<",
+    "<2de> Ab": "Ab",
     "\x1b[1;31mAb\x1b[0m \x1b[K c [Km \x1b": "Ab c [ Km",
     "AT&T a&b &amp; a& &b 1&2 é&é": "AT&T a&b & a & & b 0 & 0 é&é",
     "AT&amp;T caf&Eacute; &#8217; &#xA0; &lt;&GT; &x; S&Ls; &am p;": "AT & T caf & & & & & & x ; S&Ls ; & am p ;",
