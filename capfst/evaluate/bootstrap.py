@@ -87,19 +87,14 @@ def compare_hypotheses(
 ) -> Comparison:
     """Score several files of hypotheses against a file of references, and compare them with the first.
 
-    Memory: 340 bytes per line and hypothesis.
+    The other arguments are those of `score`. Memory: 340 bytes per line and hypothesis.
 
     Args:
-        references: file of references.
-        hypotheses: files of hypotheses.
-        skip_first: as in `score.score`.
-        in_vocabulary: as in `score.score`.
-        align: as in `score.score`.
         resamples: number of resamples.
         seed: seed of their random numbers.
 
     Raises:
-        CorpusError: as in `score.score_files`.
+        CorpusError: as in `score_files`.
         OptionError: `hypotheses` is not a list of files, or `resamples` is less than 1.
     """
     if isinstance(hypotheses, (str, Path)) or not hypotheses:

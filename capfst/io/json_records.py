@@ -153,11 +153,7 @@ class JsonItems(TextFile):
 
     def record_ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
         """Return the ends of items, each with the comma and the space after it. The last item is left out if it may be
-        incomplete.
-
-        Raises:
-            FormatError: the file is not valid JSON.
-        """
+        incomplete. FormatError: the file is not valid JSON."""
         ends: list[int] = []
         end, n = 0, len(data)
         if is_first:
