@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
-from tables import bench_table, save
+from tables import FILE, FOLDER, NEW_FILE, NEW_FOLDER, bench_table, save
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.corpora import heads
@@ -233,12 +233,8 @@ def machine() -> str:
 
 @click.command(help=__doc__)
 @click.argument("corpus")
-@click.argument("text", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--kenlm",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with KenLM's programs `query` and `build_binary`.",
-)
+@click.argument("text", type=FILE)
+@click.option("--kenlm", type=FOLDER, help="Folder with KenLM's programs `query` and `build_binary`.")
 @click.option("--repeat", default=20, show_default=True, help="Number of copies of the text per run.")
 @click.option(
     "--cpu-time",
@@ -247,17 +243,10 @@ def machine() -> str:
 )
 @click.option("--runs", default=3, show_default=True, help="Number of runs per contender.")
 @click.option(
-    "--json",
-    "output",
-    default="build/bench.json",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write the results to.",
+    "--json", "output", default="build/bench.json", show_default=True, type=NEW_FILE, help="File of the results."
 )
 @click.option(
-    "--work",
-    type=click.Path(path_type=Path),
-    help="Folder that keeps the models; existing models are used.  [default: a temporary folder]",
+    "--work", type=NEW_FOLDER, help="Folder of the models; existing ones are used.  [default: a temporary folder]"
 )
 @click.option("--quick", is_flag=True, help="Run each command once on small parts of the data, which shows nothing.")
 def main(

@@ -6,7 +6,7 @@ The default folder is `../shared/data`, next to the repository; `--data` of each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -50,8 +50,3 @@ def bundled_sources(data: Path) -> list[Path]:
     """Return the texts that the bundled model was trained on, as its model card lists them."""
     card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
     return [data / source["file"] for source in card["sources"] if "case" in source["use"]]
-
-
-def bundled_text(data: Path) -> Iterator[bytes]:
-    """Read the texts that the bundled model was trained on, in blocks of whole lines."""
-    return read_blocks(bundled_sources(data))
