@@ -32,10 +32,6 @@ class Compression(NamedTuple):
     suffix: str  # of the files' names
     starts: tuple[bytes, ...]  # first bytes of the files
 
-    def decompressing(self, file: Any) -> Any:
-        """Return the stream of a file's decompressed bytes."""
-        return _codecs().DECOMPRESSING[self.program](file)
-
 
 def _codecs() -> Any:
     """Import the libraries of compression, which few files need."""
@@ -123,7 +119,7 @@ def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO
             stream: Any = io.BufferedReader(source, _PIECE)
             compression = compression_of(source.head)
             try:
-                yield stream if compression is None else compression.decompressing(stream)
+                yield stream if compression is None else _codecs().DECOMPRESSING[compression.program](stream)
             finally:
                 size = source.size
     except EOFError as error:
