@@ -73,7 +73,7 @@ class Contender:
     rates: list[float] = field(default_factory=list)  # tokens per second
     starts: list[float] = field(default_factory=list)  # seconds until the first line
     memory: tuple[int, int] = 0, 0  # peak in bytes: total, anonymous
-    output: Path | None = None  # its output for the text
+    output: Path = Path()  # its output for the text
 
 
 def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subprocess.Popen[bytes]:
@@ -189,20 +189,15 @@ def measure(
             contender.starts.append(first_line(contender, small))
             overhead, _ = run(contender, small, None, by_cpu)
             seconds, memory = run(contender, large, None, by_cpu)
-            tokens = (
-                sum(len(line.split()) for line in lines[: len(part)]) * copies
-            )  # the tokenized text that KenLM reads has a few more
+            # The tokenized text that KenLM reads has a few more.
+            tokens = sum(len(line.split()) for line in lines[: len(part)]) * copies
             contender.rates.append(tokens / max(seconds - overhead, 1e-9))
             contender.memory = larger(contender.memory, memory)
 
 
 def as_json(contender: Contender, cased: Path) -> dict[str, Any]:
     """Return the results of a contender: rates in tokens per second, starts in seconds, memory in bytes."""
-    scores = (
-        score_files(references=cased, hypotheses=contender.output)
-        if contender.lowercased and contender.output
-        else None
-    )
+    scores = score_files(references=cased, hypotheses=contender.output) if contender.lowercased else None
     per_ngram = None
     if contender.model:
         ngrams = sum(CapFst.open(contender.model.with_suffix(".fst")).ngrams)
