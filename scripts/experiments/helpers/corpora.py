@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from capfst import models
+from capfst.cli.options import together
 from capfst.io.blocks import read_blocks
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -24,6 +25,14 @@ data_option = click.option(
     help="Folder of the corpora.  [default: ../shared/data, next to the repository]",
 )
 quick_option = click.option("--quick", is_flag=True, help="Use small parts of the data, for a quick check.")
+QUICK = 200
+"""Number of lines taken from each of the texts with --quick."""
+texts_options = together(
+    click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
+    click.option("--lm", default="en", show_default=True, help="Model to measure."),
+    quick_option,
+)
+"""What is measured, and by which model."""
 document_option = click.option(
     "--document",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
