@@ -455,28 +455,29 @@ class Pipeline:
 
     def recase_blocks(
         self, blocks: Iterable[bytes], jobs: int = 1, take: TakeStretches = lambda found: None
-    ) -> Iterator[memoryview]:
-        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late.
+    ) -> Iterator[bytes | memoryview]:
+        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late. Of the
+        running text of a part of a file, yield the part.
 
         take: is called with the stretches of each block that were repaired, with their lines in the file."""
         style, blocks = Style(), iter(blocks)
+
+        def recased_of(block: bytes) -> tuple[bytes | memoryview, list[Stretch], int]:
+            """Return the block recased, without keeping it; and, for `repair`, what was repaired and its lines."""
+            recased, found = self._recased(block, style)
+            if isinstance(block, SpokenText):
+                return block.running.written(recased), found, block.running.n_lines
+            return recased, found, block.count(b"\n") if self.options.repair else 0
+
         if self.options.document:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
         if self.input_case == "evidence" and not (self.options.document or self.options.repair):
             for block in blocks:
-                yield self.recase_utf8(block, style)
+                yield recased_of(block)[0]
                 if style.is_learned:
                     break
-
-        def recased_of(block: bytes) -> tuple[memoryview, list[Stretch], int]:
-            """Return the block recased, without keeping it; and, for `repair`, what was repaired and its lines."""
-            if not self.options.repair:
-                return *self._recased(block, style), 0
-            n_lines = block.running.n_lines if isinstance(block, SpokenText) else block.count(b"\n")
-            return *self._recased(block, style), n_lines
-
         line = 0
         for recased, found, n_lines in map_stream(recased_of, blocks, jobs):
             if self.options.repair:

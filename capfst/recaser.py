@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
-from io import BytesIO
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -23,7 +22,8 @@ from capfst.exceptions import CorpusError, ModelError, quantity
 from capfst.forks import loading
 from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
-from capfst.io.documents import PIECE, documents
+from capfst.io.blocks import joined
+from capfst.io.documents import PIECE, documents, lines_of
 from capfst.models.loaded import SETS_OF_OPTIONS, LoadedModel
 from capfst.options import IN_LATTICES, RecaseOptions, Rescoring, documented, merged
 from capfst.pipeline import Pipeline
@@ -343,7 +343,7 @@ def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]], style: Sty
 
 
 def _recase_aligned(pipeline: Pipeline, target: str, source: str, alignment: str | None = None) -> str:
-    texts = (None if text is None else _line_blocks(text) for text in (target, source, alignment))
+    texts = (None if text is None else joined(lines_of(_utf8(text)), PIECE) for text in (target, source, alignment))
     return decoded(b"".join(pipeline.recase_aligned_blocks(side_by_side(*texts))))  # type: ignore[arg-type]
 
 
@@ -352,12 +352,6 @@ def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
         raise CorpusError("source and alignment must be single lines without line breaks, like the text.")
     there, pairs = (None if given is None else _utf8(given) for given in (source, alignment))
     return Block(_utf8(text), there, pairs)
-
-
-def _line_blocks(text: str) -> Iterator[bytes]:
-    """Yield a text in blocks of whole lines."""
-    file = BytesIO(_utf8(text))
-    return iter(lambda: b"".join(file.readlines(PIECE)), b"")
 
 
 def _text(number: int, text: object) -> str:

@@ -94,11 +94,7 @@ class RecaserPipe:
         return identity(self.recaser.model).encode()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> RecaserPipe:
-        """Check that the model is that of the serialized pipeline.
-
-        Raises:
-            ModelError: it is another one.
-        """
+        """Check that the model is that of the serialized pipeline; ModelError if it is another one."""
         if data != self.to_bytes():
             path = self.recaser.model.path
             raise ModelError(f"{path}: the serialized pipeline has another model. Load a pipeline with the same model.")

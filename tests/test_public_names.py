@@ -29,7 +29,7 @@ def test_public_names_are_listed_before_they_are_loaded():
     [
         "import capfst",
         "import capfst.exceptions, capfst.evaluate.score, capfst.evaluate.error_analysis, capfst.training",
-        "import capfst.training, capfst.recaser, capfst.cli, capfst.evaluate.error_page; import capfst",
+        "import capfst.training, capfst.recaser, capfst.cli, capfst.evaluate.error_analysis; import capfst",
         "from capfst.evaluate import score, error_analysis; import capfst",
         "import capfst; capfst.analyze_errors; import capfst.evaluate.error_analysis, capfst.evaluate.score",
         "from capfst import *; import capfst; assert (load, score) == (capfst.load, capfst.score)",

@@ -29,7 +29,6 @@ from capfst.system.budget import keep_freed_memory
 if TYPE_CHECKING:
     from capfst.io.encodings import Transcoding
     from capfst.io.protocol import TextOptions
-    from capfst.io.running_text import RunningBlocks
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
     from capfst.repair import Stretch
@@ -192,9 +191,8 @@ def recase(
     if speech == cli.LATTICE:
         speech, blocks = _best_words(pipeline, blocks, name, rescoring or IN_LATTICES, threads)
         rescoring = None
-    running = _running(blocks, name, speech, text, pipeline, rescoring)
-    if running:
-        blocks = running.texts()
+    if running := _running(blocks, name, speech, text, pipeline, rescoring):
+        blocks = running
     elif not quiet:
         blocks = hint_at_layout(blocks, not has_hinted, not options["wrapped"])
     blocks = blocks if quiet else hint_at_language(blocks, recaser)
@@ -224,7 +222,7 @@ def recase(
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
         recased = pipeline.recase_blocks(blocks, threads, take)
-        recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
+        recased = hiding.show(recased) if hiding else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(inputs) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
@@ -270,12 +268,11 @@ def _running(
     text: TextOptions,
     pipeline: Pipeline,
     rescoring: Rescoring | None,
-) -> RunningBlocks | None:
-    """Return the parts of a file whose texts are parts of it; None for plain text."""
+) -> Iterator[bytes] | None:
+    """Yield the running text of each part of a file whose texts are parts of it; None for plain text."""
     if format is None and rescoring is None and text.remarks == KEEP:
         return None
     from capfst.io.formats import SUBTITLES, reader
-    from capfst.io.running_text import RunningBlocks
     from capfst.io.transcripts import Transcript
     from capfst.io.word_lattices import sentence
 
@@ -286,7 +283,7 @@ def _running(
         reading.cost = lambda words: pipeline.best_words(sentence(words), rescoring)[0]
     if text.remarks != KEEP and format not in SUBTITLES:
         raise click.UsageError(f"--remarks requires subtitles: --format {', '.join(SUBTITLES)}.")
-    return RunningBlocks(reading.read(blocks)) if reading else None
+    return (part.text for part in reading.read(blocks)) if reading else None
 
 
 def _best_words(

@@ -61,7 +61,6 @@ def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | Non
     capfst errors cased.txt recased.txt --lm cap.fst --html errors.html
     """
     from capfst.evaluate.error_analysis import analyze_files
-    from capfst.evaluate.error_page import page
     from capfst.recaser import load
     from capfst.system.atomic import check_output, writing
 
@@ -70,7 +69,7 @@ def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | Non
     analysis = analyze_files(references=reference, hypotheses=hypothesis, recaser=load(lm) if lm else None)
     if html:
         with writing(html) as file:
-            file.write(page(analysis, top, (str(reference), str(hypothesis))).encode("utf-8", "replace"))
+            file.write(analysis.html((str(reference), str(hypothesis)), top).encode("utf-8", "replace"))
     show(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))
 
 

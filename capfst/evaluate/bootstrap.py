@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.evaluate import score
-from capfst.evaluate.compare import COLUMNS, LineCounts, compare
+from capfst.evaluate.compare import COLUMNS, compare
 from capfst.exceptions import OptionError
 
 CONFIDENCE = 95  # percent
@@ -87,19 +87,14 @@ def compare_hypotheses(
 ) -> Comparison:
     """Score several files of hypotheses against a file of references, and compare them with the first.
 
-    Memory: 340 bytes per line and hypothesis.
+    The other arguments are those of `score`. Memory: 340 bytes per line and hypothesis.
 
     Args:
-        references: file of references.
-        hypotheses: files of hypotheses.
-        skip_first: as in `score.score`.
-        in_vocabulary: as in `score.score`.
-        align: as in `score.score`.
         resamples: number of resamples.
         seed: seed of their random numbers.
 
     Raises:
-        CorpusError: as in `score.score_files`.
+        CorpusError: as in `score_files`.
         OptionError: `hypotheses` is not a list of files, or `resamples` is less than 1.
     """
     if isinstance(hypotheses, (str, Path)) or not hypotheses:
@@ -114,10 +109,10 @@ def compare_hypotheses(
     empty = score.Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
     scores = [score.total([counts], empty) for counts in lines]
     columns = len(empty.titles)
-    resampled = score.measures(resample(lines, resamples, seed))[..., :columns]
-    observed = score.measures(np.stack([counts.sum(0) for counts in lines]))[:, :columns]
-    tail = (100 - CONFIDENCE) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
+    counts = np.stack(lines, axis=1, dtype=np.float64)
+    resampled = score.measures(resample(counts, resamples, seed))[..., :columns]
+    observed = score.measures(counts.sum(0))[:, :columns]
+    low, high = interval(resampled)
     difference = resampled - resampled[:, :1]
     as_far = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])
     p = (1 + as_far.sum(axis=0)) / (1 + resamples)
@@ -125,16 +120,18 @@ def compare_hypotheses(
     return Comparison([str(hypothesis) for hypothesis in hypotheses], scores, low, high, p, resamples, seed)
 
 
-def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDArray[np.float64]:
-    """Return the counts of each resample, float64[resamples, hypotheses, COLUMNS].
+def resample(counts: npt.NDArray[np.float64], resamples: int, seed: int) -> npt.NDArray[np.float64]:
+    """Return the counts of each resample, float64[resamples, …], given those of each line, float64[lines, …]."""
+    n, random = len(counts), np.random.default_rng(seed)
+    sums = np.zeros((resamples, *counts.shape[1:]))
+    for k in range(resamples if n else 0):
+        times = np.bincount(random.integers(0, n, n), minlength=n)
+        sums[k] = np.tensordot(times.astype(np.float64), counts, 1)
+    return sums
 
-    lines: the counts of each hypothesis, int64[lines, COLUMNS] each.
-    """
-    counts = np.concatenate(lines, axis=1).astype(np.float64)
-    size = len(counts)
-    random = np.random.default_rng(seed)
-    sums = np.zeros((resamples, counts.shape[1]))
-    for k in range(resamples if size else 0):
-        times = np.bincount(random.integers(0, size, size), minlength=size)
-        sums[k] = times.astype(np.float64) @ counts
-    return sums.reshape(resamples, len(lines), COLUMNS)
+
+def interval(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the ends of the confidence intervals of measures, given those of each resample, [resamples, …]."""
+    tail = (100 - CONFIDENCE) / 2
+    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
+    return low, high

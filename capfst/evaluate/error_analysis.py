@@ -2,8 +2,7 @@
 
 In: references and hypotheses with the same words, as for `score`, which counts the same tokens and errors; and
 optionally the model, whose vocabulary distinguishes kinds of words. Out: `ErrorAnalysis`: a confusion matrix of shapes,
-tokens and errors by kind, and the most frequent wrong words with excerpts; as text, as JSON, and, by `error_page`, as
-HTML.
+tokens and errors by kind, and the most frequent wrong words with excerpts; as text, as JSON and as HTML.
 
 A token is of the first of these kinds that applies. All kinds except the first apply if they fit any of the token's
 words (as the model splits it; words without cased letters do not count):
@@ -18,8 +17,9 @@ words (as the model splits it; words without cased letters do not count):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +31,7 @@ from capfst.evaluate.compare import NAMES, SHAPE_NAMES, TokenizedLines, same_wor
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, lines_of_files, percent, show
 from capfst.exceptions import quantity
+from capfst.io.html_page import html_page
 from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
 from capfst.text.utf8 import decoded, encoded
@@ -47,6 +48,18 @@ ELSEWHERE = "elsewhere"  # without a model: all kinds except the first
 TOP = 30  # most frequent wrong words to show
 EXCERPTS = 3  # per wrong word
 _EXCERPT_SIDE = 60  # characters of an excerpt on either side of the word
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 70em; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; margin: .5em 0 2em }
+th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top }
+th { font-weight: 600 }
+th:first-child, .text { text-align: left }
+.text { overflow-wrap: anywhere }
+.context { color: #666 }
+mark { background: #fe9 }
+footer { color: #666; font-size: 85% }
+"""
 
 
 class KindCounts(NamedTuple):
@@ -147,6 +160,18 @@ class ErrorAnalysis:
         return "\n\n".join([*parts, self.signature])
 
     __str__ = text
+
+    def html(self, names: tuple[str, str], top: int = TOP) -> str:
+        """Return a page of HTML that needs no other file. names: of the references and the hypotheses."""
+        title = escape(f"Case errors in {names[1]}, compared with {names[0]}")
+        content = f"""<h2>Shapes: reference (rows) and hypothesis (columns)</h2>
+{_table(self.shape_table())}
+<h2>Kinds of words</h2>
+{_table(self.kind_table())}
+<h2>Most frequent wrong words</h2>
+{_wrong_words(self, top)}
+<footer>{escape(self.signature)}</footer>"""
+        return html_page(title, _STYLE, content)
 
 
 def analyze_errors(
@@ -258,3 +283,25 @@ def _differences(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], list[tup
                 parts = ref[begin:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end : ref.index(b"\n", end)]
                 found[pairs[k]].append(tuple(map(decoded, parts)))
     return found
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    lines = ["<table>", f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+    for first, *cells in body:
+        lines.append(f"<tr><th>{escape(first)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _wrong_words(analysis: ErrorAnalysis, top: int) -> str:
+    head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
+    note = f"<p>{analysis.note()}</p>\n" if analysis.note() else ""
+    rows = [f'{note}<table>\n<tr>{head}<th class="text">context in the reference</th></tr>']
+    for word, entry in analysis.wrong_words.top(top):
+        texts = (word.reference, word.hypothesis, analysis.kinds[word.kind])
+        cells = "".join(f'<td class="text">{escape(text)}</td>' for text in texts)
+        excerpts = "<br>".join(
+            f"{escape(before)}<mark>{escape(wrong)}</mark>{escape(after)}" for before, wrong, after in entry.excerpts
+        )
+        rows.append(f'<tr><td>{entry.count:,}</td>{cells}<td class="text context">{excerpts}</td></tr>')
+    return "\n".join([*rows, "</table>"])

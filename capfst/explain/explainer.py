@@ -230,12 +230,8 @@ class _Explainer:
 
 
 def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> ex.Explanation:
-    """Explain the line of a text with this number, from 1, and its n best casings.
-
-    Raises:
-        OptionError: `n` is less than 1 or too large, the text has no such line, or the option `wrapped` is set.
-        CorpusError: a text of several lines without the option `document`, or a line that cannot be explained.
-    """
+    """Explain the line of a text with this number, from 1, and its n best casings. Errors are those of
+    `Recaser.explain`."""
     text, words, block, index = line_of_text(pipeline, block, number)
     explainer = _Explainer(pipeline, text, words, block, index)
     line, words = explainer.line, explainer.line.words

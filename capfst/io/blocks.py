@@ -88,10 +88,8 @@ def read_stream(
 
     A path is opened, decompressed if it is compressed, and read in blocks of about `size` bytes. An open binary stream,
     which error messages call `name`, yields a block as soon as the end of a line arrives. `on_read` is called with the
-    bytes that are read, before decompression. transcoding: of text that is not UTF-8, which is yielded as UTF-8.
-
-    Raises:
-        CorpusError: as `read_blocks`.
+    bytes that are read, before decompression. transcoding: of text that is not UTF-8, which is yielded as UTF-8. Errors
+    are those of `read_blocks`.
     """
     if isinstance(source, Path):
         pieces = raw_pieces(source, on_read, transcoding)

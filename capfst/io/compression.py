@@ -9,7 +9,6 @@ function that compresses as the suffix of the output's name (`compression_of_nam
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,10 +30,6 @@ class Compression(NamedTuple):
     program: str  # decompresses the files
     suffix: str  # of the files' names
     starts: tuple[bytes, ...]  # first bytes of the files
-
-    def decompressing(self, file: Any) -> Any:
-        """Return the stream of a file's decompressed bytes."""
-        return _codecs().DECOMPRESSING[self.program](file)
 
 
 def _codecs() -> Any:
@@ -102,12 +97,6 @@ class _Source(io.RawIOBase):
         return len(data)
 
 
-def _damaged() -> tuple[type[Exception], ...]:
-    """Return the exceptions that reading damaged or truncated compressed data raises."""
-    codecs = sys.modules.get("capfst.io.codecs")  # without it, nothing was decompressed
-    return codecs.DAMAGED if codecs else ()
-
-
 @contextmanager
 def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
     """Open a file as a stream of its decompressed bytes. `on_read` is called with all bytes of the file itself, in
@@ -117,20 +106,23 @@ def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO
         CorpusError: the file cannot be read, is damaged or truncated; also while it is being read.
     """
     size = 0
+    damaged: tuple[type[Exception], ...] = ()
     try:
         with open(path, "rb") as file:
             source = _Source(file, on_read)
             stream: Any = io.BufferedReader(source, _PIECE)
-            compression = compression_of(source.head)
             try:
-                yield stream if compression is None else compression.decompressing(stream)
+                if compression := compression_of(source.head):
+                    codecs = _codecs()
+                    stream, damaged = codecs.DECOMPRESSING[compression.program](stream), codecs.DAMAGED
+                yield stream
             finally:
                 size = source.size
     except EOFError as error:
         raise CorpusError(
             f"{path}: compressed data ends early, at byte {size}. Download or compress the file again."
         ) from error
-    except _damaged() as error:
+    except damaged as error:
         raise CorpusError(
             f"{path}: damaged compressed data before byte {size} ({error}). Download or compress the file again."
         ) from error

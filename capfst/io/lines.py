@@ -95,11 +95,7 @@ class LineFormat(TextFile):
         raise NotImplementedError
 
     def selected(self, part: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of the parts of a record (fields or columns) that are texts.
-
-        Raises:
-            OptionError: there is no name.
-        """
+        """Return the names of the texts of a record, its fields or columns; OptionError if there is none."""
         if not names:
             head = b"".join(islice(raw_pieces(self.path, None, self.transcoding), 8))
             known = ", ".join(self.names(head.decode(errors="replace")))[:200] or "none"

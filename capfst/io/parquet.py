@@ -317,14 +317,7 @@ def _like(values: pa.Array, type: pa.DataType) -> pa.Array:
 def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
     """Return the schema of a file, and the options with which ParquetWriter writes in its layout."""
     with pq.ParquetFile(path) as file:
-        return file.schema_arrow, _layout(file.metadata)
-
-
-_metadata_apart = Apart(read_metadata)
-
-
-def _layout(metadata: Any) -> dict[str, Any]:
-    """Return the options with which ParquetWriter writes in the layout of a file."""
+        schema, metadata = file.schema_arrow, file.metadata
     layout: dict[str, Any] = {
         "version": metadata.format_version,
         "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
@@ -338,7 +331,10 @@ def _layout(metadata: Any) -> dict[str, Any]:
         layout["write_statistics"] = [chunk.path_in_schema for chunk in chunks if chunk.is_stats_set]
         layout["write_page_index"] = any(chunk.has_column_index for chunk in chunks)
         layout["use_deprecated_int96_timestamps"] = any(chunk.physical_type == "INT96" for chunk in chunks)
-    return layout
+    return schema, layout
+
+
+_metadata_apart = Apart(read_metadata)
 
 
 def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:

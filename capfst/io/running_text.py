@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -258,25 +257,6 @@ def spans_between(
             before += instead(mark)
             start = mark.end()
     return spans, before
-
-
-class RunningBlocks:
-    """The parts of a file whose running texts stream through in order."""
-
-    def __init__(self, parts: Iterable[RunningText]) -> None:
-        self._parts = parts
-        self._waiting: deque[RunningText] = deque()
-
-    def texts(self) -> Iterator[bytes]:
-        """Yield the running text of each part."""
-        for part in self._parts:
-            self._waiting.append(part)
-            yield part.text
-
-    def written(self, recased: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-        """Yield the parts, given their recased texts."""
-        for text in recased:
-            yield self._waiting.popleft().written(text)
 
 
 def _pauses_between(spans: list[Span], times: Times, text: str) -> Pauses:

@@ -165,11 +165,7 @@ class Csv(Tsv):
         raise self._missing(len(self._fields(record, number)))
 
     def _fields(self, data: str, number: int) -> list[str]:
-        """Return the fields of the first record, with their quotes.
-
-        Raises:
-            FormatError: a quote is not closed.
-        """
+        """Return the fields of the first record, with their quotes; FormatError if a quote is not closed."""
         begin = _begin(data, number == 1)
         if not self._record.match(data, begin):
             raise FormatError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")

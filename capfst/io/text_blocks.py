@@ -142,11 +142,7 @@ def read_raw(split: Split) -> Iterator[bytes]:
 
 
 def read_split(split: Split, errors: Errors) -> Iterator[bytes]:
-    """Yield the lines of a split, as `read_blocks`: those of all splits in order are the lines of the files.
-
-    Raises:
-        CorpusError: as `read_blocks`.
-    """
+    """Yield the lines of a split as `read_blocks` does: those of all splits in order are the lines of the files."""
     if split.end is None:
         return read_blocks([split.file], errors=errors)
     name = str(split.file)

@@ -54,11 +54,7 @@ class LoadedModel:
 
     def _boundaries(self, abbreviations: tuple[Path, ...], language: str | None, uses_context: bool) -> Boundaries:
         """Return the sentence boundaries, given files with the user's own abbreviations, and those of one of the
-        model's languages, or of all.
-
-        Raises:
-            CorpusError: a file that cannot be read, or is not UTF-8.
-        """
+        model's languages, or of all. Errors are those of `read_blocks`."""
         blocks = (block for file in abbreviations for block in read_blocks([FilePath(file)], errors="refuse"))
         own = [line.strip() for block in blocks for line in block.decode().splitlines() if line.strip()]
         rules = self.model.symbols.language

@@ -27,13 +27,13 @@ import click
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from bench import Contender, run
 from helpers.markdown import table
+from tables import FILE, NEW_FOLDER
 
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import CapfstError
 from capfst.io.blocks import read_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 QUICK = 200
 """Lines of the text with --quick."""
 
@@ -105,9 +105,7 @@ def row(name: str, pairs: list[list[float]]) -> list[str]:
 @click.option("--task", "only", multiple=True, help="A task, by a part of its name; others are left out (repeatable).")
 @click.option("--lm", type=FILE, help="Model that both use.  [default: the bundled en of each]")
 @click.option("--marks", type=FILE, help="Model with punctuation that both use.")
-@click.option(
-    "--work", default=ROOT / "build" / "against", type=click.Path(path_type=Path), help="Folder of the revisions."
-)
+@click.option("--work", default=ROOT / "build" / "against", type=NEW_FOLDER, help="Folder of the revisions.")
 @click.option("--quick", is_flag=True, help="One pair on a few lines, of the checkout as it is, which shows nothing.")
 def main(
     revision: str, text: Path, runs: int, only: tuple[str, ...], lm: Path | None, marks: Path | None, work: Path,

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
-from tables import bench_table, save
+from tables import FILE, FOLDER, NEW_FILE, NEW_FOLDER, bench_table, save
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.corpora import heads
@@ -73,7 +73,7 @@ class Contender:
     rates: list[float] = field(default_factory=list)  # tokens per second
     starts: list[float] = field(default_factory=list)  # seconds until the first line
     memory: tuple[int, int] = 0, 0  # peak in bytes: total, anonymous
-    output: Path | None = None  # its output for the text
+    output: Path = Path()  # its output for the text
 
 
 def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subprocess.Popen[bytes]:
@@ -189,20 +189,15 @@ def measure(
             contender.starts.append(first_line(contender, small))
             overhead, _ = run(contender, small, None, by_cpu)
             seconds, memory = run(contender, large, None, by_cpu)
-            tokens = (
-                sum(len(line.split()) for line in lines[: len(part)]) * copies
-            )  # the tokenized text that KenLM reads has a few more
+            # The tokenized text that KenLM reads has a few more.
+            tokens = sum(len(line.split()) for line in lines[: len(part)]) * copies
             contender.rates.append(tokens / max(seconds - overhead, 1e-9))
             contender.memory = larger(contender.memory, memory)
 
 
 def as_json(contender: Contender, cased: Path) -> dict[str, Any]:
     """Return the results of a contender: rates in tokens per second, starts in seconds, memory in bytes."""
-    scores = (
-        score_files(references=cased, hypotheses=contender.output)
-        if contender.lowercased and contender.output
-        else None
-    )
+    scores = score_files(references=cased, hypotheses=contender.output) if contender.lowercased else None
     per_ngram = None
     if contender.model:
         ngrams = sum(CapFst.open(contender.model.with_suffix(".fst")).ngrams)
@@ -233,12 +228,8 @@ def machine() -> str:
 
 @click.command(help=__doc__)
 @click.argument("corpus")
-@click.argument("text", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--kenlm",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with KenLM's programs `query` and `build_binary`.",
-)
+@click.argument("text", type=FILE)
+@click.option("--kenlm", type=FOLDER, help="Folder with KenLM's programs `query` and `build_binary`.")
 @click.option("--repeat", default=20, show_default=True, help="Number of copies of the text per run.")
 @click.option(
     "--cpu-time",
@@ -247,17 +238,10 @@ def machine() -> str:
 )
 @click.option("--runs", default=3, show_default=True, help="Number of runs per contender.")
 @click.option(
-    "--json",
-    "output",
-    default="build/bench.json",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write the results to.",
+    "--json", "output", default="build/bench.json", show_default=True, type=NEW_FILE, help="File of the results."
 )
 @click.option(
-    "--work",
-    type=click.Path(path_type=Path),
-    help="Folder that keeps the models; existing models are used.  [default: a temporary folder]",
+    "--work", type=NEW_FOLDER, help="Folder of the models; existing ones are used.  [default: a temporary folder]"
 )
 @click.option("--quick", is_flag=True, help="Run each command once on small parts of the data, which shows nothing.")
 def main(

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import click
 import peers
 from bench import Contender, machine, run
-from tables import leaderboard_tables, save
+from tables import FILE, NEW_FILE, NEW_FOLDER, leaderboard_tables, save
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.corpora import heads
@@ -46,7 +46,6 @@ from capfst.io.blocks import read_blocks
 from capfst.models import find, names
 from capfst.text.unicode import lower
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 PEER = str(Path(__file__).with_name("peer.py"))
 SECONDS, RUNS = 2, 3
 """Of each measurement of speed, and runs of it."""
@@ -148,20 +147,9 @@ def named(path: Path) -> str:
 @click.option("--train", multiple=True, required=True, type=FILE, help="Corpus to train on (repeatable).")
 @click.option("--lm", "lms", multiple=True, type=FILE, help="Model of capfst to measure as well (repeatable).")
 @click.option("--only", help="Names of the entries to measure, separated by commas.")
+@click.option("--work", default="build/leaderboard", show_default=True, type=NEW_FOLDER, help="Folder of the models.")
 @click.option(
-    "--work",
-    default="build/leaderboard",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the models.",
-)
-@click.option(
-    "-o",
-    "--output",
-    default="build/leaderboard.json",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write the results to.",
+    "-o", "--output", default="build/leaderboard.json", show_default=True, type=NEW_FILE, help="File of the results."
 )
 @click.option(
     "--quick", is_flag=True, help=f"Use the first {QUICK} lines of each text and corpus, which shows nothing."

@@ -36,7 +36,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from tables import load_table, save
+from tables import FILE, NEW_FILE, load_table, save
 
 from capfst.cli.exit_status import exit_status
 from capfst.io.blocks import read_blocks
@@ -234,12 +234,12 @@ async def soak(served: Served, lines: list[str], minutes: float) -> list[float]:
 
 
 @click.command(help=__doc__)
-@click.argument("text", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("text", type=FILE)
 @click.option("--seconds", default=5.0, show_default=True, help="Time of each measurement.")
 @click.option("--rounds", default=3, show_default=True, help="Number of measurements, whose median counts.")
 @click.option("--minutes", default=0.0, show_default=True, help="Time under load while memory is watched.")
 @click.option("--quick", is_flag=True, help="Measure for a moment, which shows nothing.")
-@click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="File to write the results to.")
+@click.option("--json", "output", type=NEW_FILE, help="File to write the results to.")
 def main(text: Path, seconds: float, rounds: int, minutes: float, quick: bool, output: Path | None) -> None:
     seconds, rounds, minutes, size = (0.2, 1, 0, 1 << 16) if quick else (seconds, rounds, minutes, _STREAM)
     given = b"".join(read_blocks([text])).decode().lower().splitlines()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 import peers
-from tables import save
+from tables import FILE, FOLDER, NEW_FOLDER, save
 
 from capfst.cli.exit_status import exit_status
 
@@ -32,8 +32,8 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("name", type=NAME)
-@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False, path_type=Path))
+@click.argument("texts", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", required=True, type=NEW_FOLDER)
 def train(name: str, texts: tuple[Path, ...], output: Path) -> None:
     """Train the peer NAME on cased TEXTS, one sentence per line."""
     begin = time.process_time()
@@ -47,7 +47,7 @@ def train(name: str, texts: tuple[Path, ...], output: Path) -> None:
 
 @cli.command()
 @click.argument("name", type=NAME)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 def recase(name: str, folder: Path) -> None:
     """Recase lowercase lines from stdin with the model in FOLDER."""
     recasing = peers.module(name).load(folder)

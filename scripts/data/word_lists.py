@@ -177,7 +177,7 @@ def words_alone(language: str, most: int | None) -> Iterator[str]:
     return repeated(entries, certain, language)
 
 
-def write(language: str, most: int | None, in_context: bool, folder: Path) -> Path:
+def write(language: str, most: int | None, in_context: bool, folder: Path) -> None:
     """Write the word list of a language, with its `most` most frequent dictionary words, or all; or only what is shown
     in context.
 
@@ -198,7 +198,6 @@ def write(language: str, most: int | None, in_context: bool, folder: Path) -> Pa
     with replacing(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
     print(f"{path}: {len(set(lines)):,} words and names")
-    return path
 
 
 @click.command(help=__doc__)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -176,29 +176,21 @@ def _as_sentence(words: list[str]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def write(files: Sequence[Path], folder: Path) -> list[Path]:
-    """Write both halves of each file to a folder; return the files written."""
-    cases = Cases(split(each) for file in files for each in islice(sentences(file), 1, None, 2))
-    make_folder(folder)
-    written = []
-    for file in files:
-        name = file.name.partition(".")[0]
-        words = map(split, islice(sentences(file), 1, None, 2))
-        for path, text in (
-            (folder / f"{name}.txt", islice(sentences(file), 0, None, 2)),
-            (folder / f"{name}-words.txt", lines(words, cases)),
-        ):
-            with replacing(path) as out:
-                out.writelines(f"{line}\n".encode() for line in text)
-            written.append(path)
-    return written
-
-
 @click.command(help=__doc__)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option("-o", "--output", required=True, type=FILE, help="Folder to write to.")
 def main(files: tuple[Path, ...], output: Path) -> None:
-    write(files, output)
+    cases = Cases(split(each) for file in files for each in islice(sentences(file), 1, None, 2))
+    make_folder(output)
+    for file in files:
+        name = file.name.partition(".")[0]
+        words = map(split, islice(sentences(file), 1, None, 2))
+        for path, text in (
+            (output / f"{name}.txt", islice(sentences(file), 0, None, 2)),
+            (output / f"{name}-words.txt", lines(words, cases)),
+        ):
+            with replacing(path) as out:
+                out.writelines(f"{line}\n".encode() for line in text)
 
 
 if __name__ == "__main__":

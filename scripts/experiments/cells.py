@@ -14,29 +14,24 @@ import random
 from pathlib import Path
 
 import click
+from helpers.corpora import QUICK, read_lines, texts_options
 from helpers.markdown import table
 from input_case import capitals
 
 import capfst
 from capfst.cli.exit_status import exit_status
-from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
-
-QUICK = 500
-"""Number of cells taken from each list with --quick."""
 
 
 @click.command(help=__doc__)
-@click.argument("lists", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--lm", default="en", show_default=True, help="Model to measure.")
+@texts_options
 @click.option("--seed", default=7, show_default=True, help="Seed of the random numbers.")
-@click.option("--quick", is_flag=True, help=f"Use only the first {QUICK} cells of each list.")
-def main(lists: tuple[Path, ...], lm: str, seed: int, quick: bool) -> None:
+def main(texts: tuple[Path, ...], lm: str, seed: int, quick: bool) -> None:
     recaser = capfst.load(lm)
     columns = {}
-    for path in lists:
-        lines = b"".join(read_blocks([path])).decode().splitlines()
-        columns[path.name.partition(".")[0]] = [line for line in lines if line.strip()][: QUICK if quick else None]
+    for path in texts:
+        lines = read_lines(path, most=QUICK if quick else None)
+        columns[path.name.partition(".")[0]] = [line for line in lines if line.strip()]
     mixed = [cell for column in columns.values() for cell in column]
     random.Random(seed).shuffle(mixed)
     columns["all, mixed"] = mixed

@@ -17,16 +17,14 @@ from pathlib import Path
 import click
 import numpy as np
 import numpy.typing as npt
+from helpers.corpora import QUICK, read_lines, texts_options
 from helpers.markdown import table
 
 import capfst
 from capfst import Recaser
 from capfst.cli.exit_status import exit_status
-from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
 
-QUICK = 50
-"""Number of lines taken from each text with --quick."""
 LIMITS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 DIVISORS = np.exp(np.linspace(-1.5, 1.5, 121))
 
@@ -51,17 +49,14 @@ def best_divisor(log_odds: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]
 
 
 @click.command(help=__doc__)
-@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--lm", default="en", show_default=True, help="Model to measure.")
+@texts_options
 @click.option("--no-context", is_flag=True, help="With the LM alone.")
-@click.option("--quick", is_flag=True, help=f"Use only the first {QUICK} lines of each text.")
 def main(texts: tuple[Path, ...], lm: str, no_context: bool, quick: bool) -> None:
     recaser = capfst.load(lm, sentence_case=True, **({"context": False} if no_context else {}))
     ranges = list(pairwise(LIMITS))
     rows = []
     for text in texts:
-        lines = b"".join(read_blocks([text])).decode().splitlines()
-        log_odds, right = changed(recaser, lines[: QUICK if quick else None])
+        log_odds, right = changed(recaser, read_lines(text, most=QUICK if quick else None))
         said = 1 / (1 + np.exp(-log_odds))
         cells = []
         for least, below in ranges:

@@ -15,15 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from helpers.corpora import QUICK, read_lines, texts_options
 from helpers.markdown import table
 
 import capfst
 from capfst.cli.exit_status import exit_status
-from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
 
-QUICK = 500
-"""Number of lines taken from each text with --quick."""
 USES = ("ignore", "keep", "evidence")
 
 Change = Callable[[str], str]
@@ -73,15 +71,13 @@ def changes(seed: int) -> dict[str, Change]:
 
 
 @click.command(help=__doc__)
-@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--lm", default="en", show_default=True, help="Model to measure.")
+@texts_options
 @click.option("--seed", default=7, show_default=True, help="Seed of the random numbers.")
-@click.option("--quick", is_flag=True, help=f"Use only the first {QUICK} lines of each text.")
 def main(texts: tuple[Path, ...], lm: str, seed: int, quick: bool) -> None:
     recaser = capfst.load(lm)
     rows = []
     for text in texts:
-        lines = b"".join(read_blocks([text])).decode().splitlines()[: QUICK if quick else None]
+        lines = read_lines(text, most=QUICK if quick else None)
         for name, change in changes(seed).items():
             noisy = [" ".join(map(change, line.split(" "))) for line in lines]
             cells = [f"{capfst.score(references=lines, hypotheses=noisy).f1 or 0:.2f}"]

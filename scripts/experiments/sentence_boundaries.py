@@ -16,16 +16,14 @@ from itertools import accumulate
 from pathlib import Path
 
 import click
+from helpers.corpora import QUICK, read_lines, texts_options
 from helpers.markdown import table
 
 import capfst
 from capfst import Recaser
 from capfst.cli.exit_status import exit_status
-from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
 
-QUICK = 500
-"""Number of lines taken from each text with --quick."""
 TOGETHER = 3
 END = r"[.?!…][\"'”’)\]\s]*"
 MARKED, INSIDE = re.compile(END + "$"), re.compile(END + r"\s(?=[\"'“‘(\[\s]*[A-Z])")
@@ -59,14 +57,12 @@ def precision_and_recall(recaser: Recaser, groups: list[list[str]]) -> tuple[flo
 
 
 @click.command(help=__doc__)
-@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--lm", default="en", show_default=True, help="Model to measure.")
-@click.option("--quick", is_flag=True, help=f"Use only the first {QUICK} lines of each text.")
+@texts_options
 def main(texts: tuple[Path, ...], lm: str, quick: bool) -> None:
     recaser, of_one = capfst.load(lm, sentence_case=True), capfst.load(lm, sentence_case=True, breaks=False)
     rows = []
     for text in texts:
-        lines = b"".join(read_blocks([text])).decode().splitlines()[: QUICK if quick else None]
+        lines = read_lines(text, most=QUICK if quick else None)
         for name, groups in (
             ("as they are", [[line] for line in lines]),
             ("three in one", joined(lines, False)),

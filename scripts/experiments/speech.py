@@ -34,7 +34,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 from helpers.bootstrap import RESAMPLES, bootstrap
-from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, heads, quick_option
+from helpers.corpora import bundled_sources, data_option, document_option, heads, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import show, table, with_interval
@@ -124,11 +124,6 @@ def recased_with_marks(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
     return [token[: len(token) - len(word.mark)] for token, word in zip(tokens, words, strict=True)]
 
 
-def own_case(texts: list[list[Word]]) -> list[list[str]]:
-    """Return the words of calls in their own casing, without positional capitals."""
-    return inside_case([(plain(words), positional(words)) for words in texts])
-
-
 class Alignment:
     """The alignment of a call's words with the reference's, ignoring case."""
 
@@ -158,7 +153,8 @@ def intrinsic(
 ) -> npt.NDArray[np.float64]:
     """Count the recognizer's own casing, capfst's, the bundled model's, and capfst's with the reference's case for the
     words that are recognized: float64[calls, names, 4, COLUMNS]."""
-    own = {name: own_case([call[name] for call in calls]) for name in [REFERENCE, *names]}
+    texts = {name: [call[name] for call in calls] for name in [REFERENCE, *names]}
+    own = {name: inside_case([(plain(words), positional(words)) for words in of]) for name, of in texts.items()}
     counts = []
     for k, call in enumerate(calls):
         reference = own[REFERENCE][k]
@@ -226,7 +222,7 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
     lm, texts = model(data, quick)
     calls = list(read(data / "speech" / "earnings21.tar.zst").values())
     references = [" ".join(plain(call[REFERENCE])) for call in calls]
-    bundled = itertools.islice(bundled_text(data), 1 if quick else None)
+    bundled = itertools.islice(read_blocks(bundled_sources(data)), 1 if quick else None)
     click.echo(f"In common with the bundled model's training text: {overlap(references, bundled)}")
     if quick:
         calls = calls[:3]

@@ -38,6 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import IO, Any
@@ -49,6 +50,7 @@ from capfst.batch.report import DONE, Display
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
+from capfst.cli.options import together
 from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.formats import reader
 from capfst.io.outputs import plan
@@ -137,13 +139,7 @@ def recase_lines(task: tuple[str, int]) -> int:
     return len(lines) * len(OPTIONS)
 
 
-_recasers: dict[str, capfst.Recaser] = {}
-
-
-def _recaser(model: str) -> capfst.Recaser:
-    if model not in _recasers:
-        _recasers[model] = capfst.load(model)
-    return _recasers[model]
+_recaser = cache(capfst.load)
 
 
 # Subtitles, transcripts and streams
@@ -740,6 +736,7 @@ number_argument = click.argument("number", type=int)
 seconds_argument = click.argument("seconds", type=float)
 seed_option = click.option("--seed", default=0, help="The first seed.")
 jobs_option = click.option("--jobs", default=os.cpu_count(), help="Number of worker processes.")
+in_processes = together(number_argument, seed_option, jobs_option)
 threads_option = click.option("--threads", default=4, show_default=True)
 lm_option = click.option("--lm", default="en", help="Model.")
 
@@ -750,10 +747,8 @@ def cli() -> None:
 
 
 @cli.command()
-@number_argument
+@in_processes
 @lm_option
-@seed_option
-@jobs_option
 def lines(number: int, lm: str, seed: int, jobs: int) -> None:
     """Recase mutated lines under all sets of options, at least NUMBER lines × sets."""
     done = sum(in_order(recase_lines, lm, -(-number // (BLOCK * len(OPTIONS))), seed, jobs))
@@ -761,9 +756,7 @@ def lines(number: int, lm: str, seed: int, jobs: int) -> None:
 
 
 @cli.command()
-@number_argument
-@seed_option
-@jobs_option
+@in_processes
 def files(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER files of subtitles, transcripts and the like, damaged Parquet files, and streams."""
     with tempfile.TemporaryDirectory() as folder:
@@ -773,9 +766,7 @@ def files(number: int, seed: int, jobs: int) -> None:
 
 
 @cli.command()
-@number_argument
-@seed_option
-@jobs_option
+@in_processes
 def models(number: int, seed: int, jobs: int) -> None:
     """Recase with NUMBER damaged models."""
     with tempfile.TemporaryDirectory() as folder:
@@ -785,9 +776,7 @@ def models(number: int, seed: int, jobs: int) -> None:
 
 
 @cli.command()
-@number_argument
-@seed_option
-@jobs_option
+@in_processes
 def growth(number: int, seed: int, jobs: int) -> None:
     """Recase NUMBER repeated fragments, as texts and in files, at two sizes."""
     with tempfile.TemporaryDirectory() as folder:

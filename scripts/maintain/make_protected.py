@@ -19,24 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from capfst.text import protected
+from capfst.text import protected as pt
 from capfst.text.facts import rows
-from capfst.text.protected import (
-    AFTER_SPAN,
-    ATTACHED,
-    JOINED,
-    KINDS,
-    MAY_BEGIN_PATH,
-    N_CONTEXTS,
-    OTHERS,
-    PATH_START,
-    WHOLE_WORD,
-    WORD_START,
-    Automaton,
-)
 from capfst.text.unicode import CLASS, INFO, SPACE
 
-FILE = Path(protected.__file__).with_suffix(".npy")
+FILE = Path(pt.__file__).with_suffix(".npy")
 Table = npt.NDArray[np.int64]
 
 # ---- Symbols
@@ -52,7 +39,7 @@ def _symbol(code: int) -> str:
     return chr(code).lower() if char_class or chr(code) == ESCAPE else OTHER
 
 
-ASCII = [_symbol(code) for code in range(OTHERS)]
+ASCII = [_symbol(code) for code in range(pt.OTHERS)]
 BY_NUMBER = [*ASCII, OTHER, *"λμν", WHITE, *"πıδ", WORD_END]
 """As capfst.text.protected numbers them: OTHER, LETTER, MARK, NUMBER, SPACE, PUNCT are the classes."""
 SYMBOLS = frozenset(BY_NUMBER)
@@ -258,27 +245,27 @@ class Patterns:
 
 State = tuple[tuple[int, Node], ...]
 """The rules that may still match, and what must follow for each."""
-MARK = range(ATTACHED + JOINED + MAY_BEGIN_PATH + 1)
+MARK = range(pt.ATTACHED + pt.JOINED + pt.MAY_BEGIN_PATH + 1)
 WHERE = {
     "any": [*MARK],
-    "apart": [context for context in MARK if not context & ATTACHED],
-    "free": [context for context in MARK if not context & (ATTACHED | JOINED)],
-    "begins": [context for context in MARK if context & MAY_BEGIN_PATH],
-    "path": [context for context in MARK if context & MAY_BEGIN_PATH and not context & ATTACHED],
-    "word": [WORD_START, PATH_START],
-    "once": [PATH_START],
-    "whole": [WHOLE_WORD],
-    "after": [AFTER_SPAN],
+    "apart": [context for context in MARK if not context & pt.ATTACHED],
+    "free": [context for context in MARK if not context & (pt.ATTACHED | pt.JOINED)],
+    "begins": [context for context in MARK if context & pt.MAY_BEGIN_PATH],
+    "path": [context for context in MARK if context & pt.MAY_BEGIN_PATH and not context & pt.ATTACHED],
+    "word": [pt.WORD_START, pt.PATH_START],
+    "once": [pt.PATH_START],
+    "whole": [pt.WHOLE_WORD],
+    "after": [pt.AFTER_SPAN],
 }
 """The contexts of the places in the table."""
 
 
-def compiled(table: Iterable[Sequence[str]]) -> Automaton:
+def compiled(table: Iterable[Sequence[str]]) -> pt.Automaton:
     """Return the automaton of the rows of a table. Raises: ValueError if a row is wrong."""
     names: dict[str, str] = {}
     patterns = Patterns(names)
     rules = [(0, -1, 0)]
-    starts: list[list[tuple[int, Node]]] = [[] for _ in range(N_CONTEXTS)]
+    starts: list[list[tuple[int, Node]]] = [[] for _ in range(pt.N_CONTEXTS)]
     lazy: set[int] = set()
     befores: dict[str, int] = {}
     for kind, where, pattern, before, note in table:
@@ -291,22 +278,22 @@ def compiled(table: Iterable[Sequence[str]]) -> Automaton:
             starts[context].append((rule, regex))
         if "*?" in pattern:
             lazy.add(rule)
-        rules.append((KINDS.index(kind), befores.setdefault(before, len(befores)) if before else -1, ahead))
+        rules.append((pt.KINDS.index(kind), befores.setdefault(before, len(befores)) if before else -1, ahead))
     states = [tuple(start) for start in starts]
     states += [((0, backwards(patterns.read(before)(EMPTY))),) for before in befores]
     following, matched, first = _minimized(*_explored(states, lazy))
-    of_rules = [(kind, first[N_CONTEXTS + before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
+    of_rules = [(kind, first[pt.N_CONTEXTS + before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
     _, unlike, columns = np.unique(following, axis=1, return_index=True, return_inverse=True)
     parts = {
         "columns": columns.ravel().astype(np.uint8),
-        "starts": first[:N_CONTEXTS],
+        "starts": first[: pt.N_CONTEXTS],
         "rules": np.array(of_rules),
         "table": following[:, unlike],
         "matched": matched[matched > 0] - 1,
-        "begins": (following[following[first[:N_CONTEXTS]]] != 0).any(axis=1)[:, :OTHERS],
+        "begins": (following[following[first[: pt.N_CONTEXTS]]] != 0).any(axis=1)[:, : pt.OTHERS],
         "goes_on": _goes_on(following, first),
     }
-    return Automaton(
+    return pt.Automaton(
         **{n: np.ascontiguousarray(a, np.uint16 if a.dtype == np.int64 else None) for n, a in parts.items()}
     )
 
@@ -384,7 +371,7 @@ def _goes_on(following: Table, starts: Table) -> npt.NDArray[np.bool_]:
     end, newline = BY_NUMBER.index(WORD_END), BY_NUMBER.index(NEWLINE)
     is_w = np.array([symbol == "w" for symbol in BY_NUMBER])
     others = ~is_w & (np.arange(len(BY_NUMBER)) != end)
-    first = np.unique(following[starts[[WORD_START, PATH_START]]])
+    first = np.unique(following[starts[[pt.WORD_START, pt.PATH_START]]])
     with_w = np.unique(following[first][:, is_w])
     reached = np.unique(following[np.append(first, with_w)][:, others]).tolist()
     for state in reached:
@@ -392,8 +379,8 @@ def _goes_on(following: Table, starts: Table) -> npt.NDArray[np.bool_]:
     ends = np.unique(following[[*reached, *with_w], end])
     if following[ends, newline].any():
         raise ValueError("a row of words matches a word alone that does not begin with ww, which is not searched for")
-    alive = (following[following[ends][:, :OTHERS]] != 0).any(axis=0)
-    return np.column_stack([alive[:, :OTHERS], alive[:, OTHERS:].any(axis=1)])
+    alive = (following[following[ends][:, : pt.OTHERS]] != 0).any(axis=0)
+    return np.column_stack([alive[:, : pt.OTHERS], alive[:, pt.OTHERS :].any(axis=1)])
 
 
 def main() -> None:

@@ -114,7 +114,7 @@ def runnable(command: str, data: Path) -> str:
 
     if script := _SCRIPT.match(command):
         text = (ROOT / script[1]).read_text("utf-8")
-        added = " --quick" if re.search('"--quick"|quick_option', text) else ""
+        added = " --quick" if re.search('"--quick"|quick_option|texts_options', text) else ""
         added += f" --data {shlex.quote(str(data))}" if "data_option" in text else ""
         command += added
     return _WORD.sub(files, command)

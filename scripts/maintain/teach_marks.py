@@ -33,30 +33,9 @@ import capfst
 import capfst.punctuation.train
 from capfst.cli.exit_status import exit_status
 from capfst.kernels.memory import LANES, REAL_COLUMNS
+from capfst.punctuation import network as net
 from capfst.punctuation.learn import CONTEXT, EARLY_WEIGHT, STRETCH, Stage
 from capfst.punctuation.learn import Text as Words
-from capfst.punctuation.network import (
-    AHEAD,
-    BACK,
-    DOUBT,
-    EMBEDDING,
-    LARGEST_EMBEDDED,
-    LARGEST_WEIGHT,
-    MARKS,
-    N_CLASSES,
-    N_ENDINGS,
-    NEAR_AHEAD,
-    NEAR_BACK,
-    RESULT1,
-    RESULT2,
-    SIZES,
-    UNITS1,
-    UNITS2,
-    WINDOW,
-    Dense,
-    Layers,
-    Network,
-)  # fmt: skip
 from capfst.system.progress import progress
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -118,12 +97,12 @@ class Teacher(nn.Module):
 
     def __init__(self, n_rows: int) -> None:
         super().__init__()
-        self.words, self.endings = nn.Embedding(n_rows + 2, Sizes.width), nn.Embedding(N_ENDINGS + 1, Sizes.width)
+        self.words, self.endings = nn.Embedding(n_rows + 2, Sizes.width), nn.Embedding(net.N_ENDINGS + 1, Sizes.width)
         for table in (self.words, self.endings):
             nn.init.normal_(table.weight, std=0.02)
         self.blocks = nn.ModuleList(Block(Sizes.width) for _ in range(Sizes.layers))
         self.last = nn.LayerNorm(Sizes.width)
-        self.marks, self.masked = nn.Linear(Sizes.width, len(MARKS)), nn.Linear(Sizes.width, Sizes.width)
+        self.marks, self.masked = nn.Linear(Sizes.width, len(net.MARKS)), nn.Linear(Sizes.width, Sizes.width)
 
     def forward(self, rows: Tensor, endings: Tensor) -> Tensor:
         """rows: −1 for paddings, and the number of rows for masked words."""
@@ -207,7 +186,7 @@ def taught(texts: tuple[Words, Words], n_rows: int) -> Tensor:
         rows, endings, marks = (each[next_].long() for next_ in [next(batches[which])] for each in tensors[which])
         hidden = torch.rand(rows.shape, device=DEVICE).topk(rows.shape[1] // ONE_IN, 1).indices
         with half():
-            x = fast(rows.scatter(1, hidden, n_rows), endings.scatter(1, hidden, N_ENDINGS))
+            x = fast(rows.scatter(1, hidden, n_rows), endings.scatter(1, hidden, net.N_ENDINGS))
             of_marks = functional.cross_entropy(teacher.marks(x).float().mT, marks, ignore_index=255)
             of_hidden = functional.gelu(teacher.masked(x.gather(1, hidden[..., None].expand(-1, -1, x.shape[-1]))))
             scores = functional.linear(of_hidden, teacher.words.weight[: n_rows + 1])
@@ -234,7 +213,7 @@ def decisions(teacher: Teacher, rows: Tensor, endings: Tensor) -> Tensor:
     with half():
         for part in zip(*parts, strict=True):
             scores = teacher.marks(teacher(*(each.long() for each in part))).float()
-            found.append(scores[:, EDGE:-EDGE].softmax(-1).reshape(-1, len(MARKS)).half())
+            found.append(scores[:, EDGE:-EDGE].softmax(-1).reshape(-1, len(net.MARKS)).half())
     return torch.cat(found)[: len(rows)]
 
 
@@ -266,8 +245,8 @@ def rounded(x: Tensor, unit: Tensor | float, most: float) -> Tensor:
 
 
 def dense(layer: nn.Linear, x: Tensor) -> Tensor:
-    unit = layer.weight.detach().abs().amax(1, keepdim=True) / LARGEST_WEIGHT
-    return functional.linear(x, rounded(layer.weight, unit, LARGEST_WEIGHT), layer.bias).float()
+    unit = layer.weight.detach().abs().amax(1, keepdim=True) / net.LARGEST_WEIGHT
+    return functional.linear(x, rounded(layer.weight, unit, net.LARGEST_WEIGHT), layer.bias).float()
 
 
 def positive(layer: nn.Linear, x: Tensor) -> Tensor:
@@ -290,30 +269,32 @@ class Student(nn.Module):
 
     def __init__(self, n_rows: int) -> None:
         super().__init__()
-        self.words, self.endings = nn.Embedding(n_rows, EMBEDDING), nn.Embedding(N_ENDINGS, EMBEDDING)
+        self.words, self.endings = nn.Embedding(n_rows, net.EMBEDDING), nn.Embedding(net.N_ENDINGS, net.EMBEDDING)
         nn.init.normal_(self.words.weight, std=0.05)
         nn.init.normal_(self.endings.weight, std=0.1)
-        widths = WINDOW, 4 * UNITS1, len(MARKS), RESULT1, 4 * UNITS2, RESULT2, len(MARKS)
-        self.dense = nn.ModuleList(nn.Linear(inputs, n) for (inputs, _), n in zip(SIZES, widths, strict=True))
-        for gates, units in ((self.dense[1], UNITS1), (self.dense[4], UNITS2)):
+        widths = net.WINDOW, 4 * net.UNITS1, len(net.MARKS), net.RESULT1, 4 * net.UNITS2, net.RESULT2, len(net.MARKS)
+        self.dense = nn.ModuleList(nn.Linear(inputs, n) for (inputs, _), n in zip(net.SIZES, widths, strict=True))
+        for gates, units in ((self.dense[1], net.UNITS1), (self.dense[4], net.UNITS2)):
             with torch.no_grad():
                 gates.bias[: 2 * units] += torch.linspace(-0.5, 1.5, units).repeat(2)
 
     def unit(self, ending_of: Tensor) -> float:
         known = self.words.weight[1:] + self.endings(ending_of[1:])
         rare = self.words.weight[0] + self.endings.weight
-        return float(max(known.detach().abs().max(), rare.detach().abs().max())) / LARGEST_EMBEDDED
+        return float(max(known.detach().abs().max(), rare.detach().abs().max())) / net.LARGEST_EMBEDDED
 
     def forward(self, rows: Tensor, endings: Tensor, unit: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the early scores, the scores of gaps in doubt, where these are, and which of them are."""
         window, gates1, early, result1, gates2, result2, output = self.dense
         is_padding = rows < 0
-        x = rounded(self.words(rows.clamp(min=0)) + self.endings(endings), unit, LARGEST_EMBEDDED)
+        x = rounded(self.words(rows.clamp(min=0)) + self.endings(endings), unit, net.LARGEST_EMBEDDED)
         x = x * ~is_padding[..., None]
         begins = is_padding | functional.pad(is_padding[:, :-1], (1, 0), value=True)
-        h1 = self._read(positive(window, windows(x, BACK, AHEAD)), gates1, windows(x, NEAR_BACK, NEAR_AHEAD), begins)
+        h1 = self._read(
+            positive(window, windows(x, net.BACK, net.AHEAD)), gates1, windows(x, net.NEAR_BACK, net.NEAR_AHEAD), begins
+        )
         first = dense(early, h1)
-        is_doubtful = (first[..., 1:].amax(-1) > first[..., 0] - DOUBT) & ~is_padding
+        is_doubtful = (first[..., 1:].amax(-1) > first[..., 0] - net.DOUBT) & ~is_padding
         at = (~is_doubtful).byte().argsort(dim=1, stable=True)[:, : max(1, int(is_doubtful.sum(1).max()))]
         is_used = is_doubtful.gather(1, at)
         of_text = begins.cumsum(1).gather(1, at)
@@ -336,24 +317,24 @@ class Student(nn.Module):
             states.append(s.flip(1) if k else s)
         return torch.cat([h, rounded(torch.cat(states, -1), 1 / _ONE, _ONE)], -1)
 
-    def network(self, class_of: npt.NDArray[np.int32]) -> Network:
+    def network(self, class_of: npt.NDArray[np.int32]) -> net.Network:
         arrays = [parameter.detach().float().cpu().numpy() for parameter in self.parameters()]
         words, endings, layers = arrays[0], arrays[1], []
-        for k, (inputs, outputs) in enumerate(SIZES):
+        for k, (inputs, outputs) in enumerate(net.SIZES):
             weights, bias = arrays[2 + 2 * k].T, arrays[3 + 2 * k]
             if k in (1, 4):  # blocks of F and C in turn, first those of all units of the forward direction
                 order = np.arange(outputs).reshape(2, 2, -1, LANES).transpose(1, 2, 0, 3).ravel()
                 weights, bias = weights[:, order], bias[order]
             wide, long = np.zeros((inputs, max(outputs, REAL_COLUMNS)), np.float32), np.zeros(outputs, np.float32)
             wide[:, : weights.shape[1]], long[: len(bias)] = weights, bias
-            layers.append(Dense(wide, long))
-        classes = np.zeros((N_CLASSES, EMBEDDING), np.float32)
-        return Network(words, classes, endings, class_of, Layers(*layers))
+            layers.append(net.Dense(wide, long))
+        classes = np.zeros((net.N_CLASSES, net.EMBEDDING), np.float32)
+        return net.Network(words, classes, endings, class_of, net.Layers(*layers))
 
 
 def learn(
     stages: tuple[Stage, Stage], class_of: npt.NDArray[np.int32], _threads: int, advance: Callable[[int], object]
-) -> Network:
+) -> net.Network:
     """Learn a network, as capfst.punctuation.learn.learn does."""
     text, n_rows, begun = stages[0].text, len(class_of), time.time()
     soft = taught((text, stages[1].text), n_rows)
@@ -368,12 +349,12 @@ def learn(
     for step in range(Sizes.network_steps):
         at = next(batches)
         truth = marks[at].long()
-        weight = inner * (truth < len(MARKS))
-        target = SOFT * soft[at] + (1 - SOFT) * functional.one_hot(truth.clamp(max=len(MARKS) - 1), len(MARKS))
+        weight = inner * (truth < len(net.MARKS))
+        target = SOFT * soft[at] + (1 - SOFT) * functional.one_hot(truth.clamp(max=len(net.MARKS) - 1), len(net.MARKS))
         with half():
             early, late, doubtful, is_used = student(rows[at].long(), endings[at].long(), student.unit(ending_of))
         of_early = (-(target * early.log_softmax(-1)).sum(-1) * weight).sum() / weight.sum()
-        of_late = -(target.gather(1, doubtful[..., None].expand(-1, -1, len(MARKS))) * late.log_softmax(-1)).sum(-1)
+        of_late = -(target.gather(1, doubtful[..., None].expand(-1, -1, len(net.MARKS))) * late.log_softmax(-1)).sum(-1)
         loss = (of_late * weight.gather(1, doubtful) * is_used).sum() / weight.sum()
         adam.zero_grad()
         (loss + EARLY_WEIGHT * of_early).backward()

@@ -35,7 +35,7 @@ def compare_hypotheses(references, hypotheses, **options):
 def test_draws_equal_plain_python():
     random = np.random.default_rng(7)
     lines = [random.integers(0, 9, (6, COLUMNS)) for _ in range(2)]
-    drawn = resample(lines, 5, seed=3)
+    drawn = resample(np.stack(lines, axis=1, dtype=np.float64), 5, seed=3)
     random = np.random.default_rng(3)
     for sums in drawn:
         chosen = random.integers(0, 6, 6)

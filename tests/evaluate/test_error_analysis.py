@@ -12,7 +12,6 @@ from support.line_pairs import line_pairs
 
 import capfst
 from capfst.casing.shapes import Shape
-from capfst.evaluate import error_page
 from capfst.evaluate.compare import SHAPE_NAMES
 from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, EXCERPTS, KINDS, analyze_errors, analyze_files
 from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
@@ -211,7 +210,7 @@ def test_the_bound_of_missed_words_is_printed():
     analysis.wrong_words.add(WrongWord(0, "A", "a"))
     analysis.wrong_words.add(WrongWord(0, "B", "b"))
     assert "too low by up to 1" in analysis.text(9)
-    assert "too low by up to 1" in error_page.page(analysis, 9, ("r", "h"))
+    assert "too low by up to 1" in analysis.html(("r", "h"), 9)
 
 
 class Page(HTMLParser):
@@ -240,7 +239,7 @@ def test_page_escapes_and_needs_nothing_else():
     evil = "<Script>Alert('&amp;')</Script>"
     lines = [f"a {evil} Paris & <b>", f"b {evil} Paris"]
     analysis = errors(lines, map(str.lower, lines))
-    page = Page(error_page.page(analysis, 9, ("<ref>", '"hyp"&')))
+    page = Page(analysis.html(("<ref>", '"hyp"&'), 9))
     assert page.tags == {*"html head meta title style body h1 h2 table tr th td mark br footer".split()}  # noqa: SIM905
     assert page.attributes == {"lang", "charset", "name", "content", "class"}
     assert 'Case errors in "hyp"&, compared with <ref>' in page.text

@@ -9,7 +9,7 @@ import pytest
 
 import capfst
 from capfst import CapfstError, Explanation
-from capfst.explain import shown
+from capfst.explain import explanation as ex
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_picture_has_the_best_path(explanation: Explanation, needs_dot: None
     for arc in explanation.arcs:
         assert f"{arc.given}:{arc.text}{' </s>' if arc.ends else ''}/{arc.cost:.2f}" in labels
     edges = [group for group in tree.iter("{http://www.w3.org/2000/svg}g") if group.get("class") == "edge"]
-    marked = [edge for edge in edges if f'stroke="{shown.BEST}"' in ET.tostring(edge, "unicode")]
+    marked = [edge for edge in edges if f'stroke="{ex.BEST}"' in ET.tostring(edge, "unicode")]
     assert len(marked) == len(explanation.words)
     assert len(edges) == len(explanation.arcs)
 
@@ -118,6 +118,6 @@ def test_without_graphviz_the_error_tells_what_to_install(
 def test_large_lattices_are_not_drawn(
     explanation: Explanation, monkeypatch: pytest.MonkeyPatch, needs_dot: None
 ) -> None:
-    monkeypatch.setattr(shown, "_MOST_DRAWN", 3)
+    monkeypatch.setattr(ex, "_MOST_DRAWN", 3)
     with pytest.raises(CapfstError, match="shorter line"):
         explanation.svg()

@@ -6,13 +6,14 @@ The default folder is `../shared/data`, next to the repository; `--data` of each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import click
 
 from capfst import models
+from capfst.cli.options import together
 from capfst.io.blocks import read_blocks
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -24,6 +25,14 @@ data_option = click.option(
     help="Folder of the corpora.  [default: ../shared/data, next to the repository]",
 )
 quick_option = click.option("--quick", is_flag=True, help="Use small parts of the data, for a quick check.")
+QUICK = 200
+"""Number of lines taken from each of the texts with --quick."""
+texts_options = together(
+    click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
+    click.option("--lm", default="en", show_default=True, help="Model to measure."),
+    quick_option,
+)
+"""What is measured, and by which model."""
 document_option = click.option(
     "--document",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -50,8 +59,3 @@ def bundled_sources(data: Path) -> list[Path]:
     """Return the texts that the bundled model was trained on, as its model card lists them."""
     card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
     return [data / source["file"] for source in card["sources"] if "case" in source["use"]]
-
-
-def bundled_text(data: Path) -> Iterator[bytes]:
-    """Read the texts that the bundled model was trained on, in blocks of whole lines."""
-    return read_blocks(bundled_sources(data))

@@ -80,9 +80,8 @@ def _marks(rows: list[list[str]]) -> list[str]:
     is_lower = np.array([row[0] == row[0].lower() for row in rows])
     said_lower = np.array([row[5] == "LC" for row in rows])
     here, below = is_lower == said_lower, np.append(is_lower[:-1] == said_lower[1:], False)
-    fitting = np.cumsum(np.append(0, here)) + np.append(
-        np.cumsum(below[::-1])[::-1], 0
-    )  # by the line at which the shift begins
+    # By the line at which the shift begins.
+    fitting = np.cumsum(np.append(0, here)) + np.append(np.cumsum(below[::-1])[::-1], 0)
     begin = len(rows) - int(fitting[::-1].argmax())
     return marks[:begin] + marks[begin + 1 :] + [""] * (begin < len(rows))
 
