@@ -63,7 +63,8 @@ def counting(recaser: Recaser) -> Recase:
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
-        for buf, of_piece, found in recaser.pipeline.prepared(text, style):
+        unwrapped = recaser.pipeline.unwrapped(text)
+        for buf, of_piece, found in recaser.pipeline.prepared(unwrapped, style):
             if is_blank(buf):
                 counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
                 output += buf.tobytes()
@@ -74,7 +75,7 @@ def counting(recaser: Recaser) -> Recase:
                 counts += RecaseCounts.of_repair(found.stretches)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
-        written = recaser.pipeline.rewrapped(text, memoryview(output))
+        written = recaser.pipeline.rewrapped(unwrapped, memoryview(output))
         if recaser.options.wrapped:  # the line ends inside paragraphs were not lines
             counts += RecaseCounts(lines=text.count(b"\n") + (not text.endswith(b"\n")) * bool(text) - counts.lines)
         return written, counts
