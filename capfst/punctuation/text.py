@@ -1,9 +1,9 @@
 """The words of a text and the gaps between them, as the network reads them: of lines, or of a labeled corpus.
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
-can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, nor
-after a remark in round brackets or the number of an item (2)) with which a sentence begins (`aside_end`). A remark in
-square brackets ([laughs]) has no words.
+can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL or the
+time with which a line begins (0:04), nor after a remark in round brackets or the number of an item (2)) with which a
+sentence begins (`aside_end`). A remark in square brackets ([laughs]) has no words.
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -27,7 +27,8 @@ from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, d
 _ENDING = 3  # bytes
 _MARKS = ascii_set(",.:;?!")
 _QUOTES = ascii_set("\"'`([{")
-_BRACKET, _PARENTHESIS = ord("["), ord("(")
+_NUMBERS = ascii_set("0123456789")
+_BRACKET, _PARENTHESIS, _COLON = ord("["), ord("("), ord(":")
 _SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
 _KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
 IGNORED = 255
@@ -80,6 +81,17 @@ def _has_space(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     return False
 
 
+@inner
+def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether a word that begins with a digit has a colon: 0:04, 00:00:04,120."""
+    if not is_in(buf[start], _NUMBERS):
+        return False
+    for i in range(start, end):  # noqa: SIM110
+        if buf[i] == _COLON:
+            return True
+    return False
+
+
 @kernel
 def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: Gaps) -> tuple[i64, i64, i64]:
     """Fill `gaps`; return the numbers of vectors, words and lines."""
@@ -128,7 +140,8 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 gaps.is_open[n - 1] = False
             label = words.first_labels[i]
             gaps.vectors[used] = vector_of[label] if label > 0 else 1 + ending(buf, start, end)
-            gaps.at[n], gaps.ends[n], gaps.is_open[n] = used, end, token_type != PROTECTED
+            gaps.at[n], gaps.ends[n] = used, end
+            gaps.is_open[n] = token_type != PROTECTED and (has_word or not _is_time(buf, start, end))
             used += 1
             n += 1
             has_word = True
