@@ -19,7 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, U8Array, U32Array, i64, u8, u64
 from capfst.punctuation.network import AHEAD, COMMA, NONE, PERIOD, QUESTION
-from capfst.text.sentences import aside_end
+from capfst.text.sentences import aside_end, n_colons
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, Tokens
 from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, decode, is_in
@@ -82,17 +82,6 @@ def _has_space(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     return False
 
 
-@inner
-def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
-    """Return whether a word that begins with a digit has a colon: 0:04, 00:00:04,120."""
-    if not is_in(buf[start], _NUMBERS):
-        return False
-    for i in range(start, end):  # noqa: SIM110
-        if buf[i] == _COLON:
-            return True
-    return False
-
-
 @kernel
 def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: Gaps) -> tuple[i64, i64, i64]:
     """Fill `gaps`; return the numbers of vectors, words and lines."""
@@ -144,7 +133,8 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
             label = words.first_labels[i]
             gaps.vectors[used] = vector_of[label] if label > 0 else 1 + ending(buf, start, end)
             gaps.at[n], gaps.ends[n] = used, end
-            gaps.is_open[n] = token_type != PROTECTED and (has_word or not _is_time(buf, start, end))
+            is_time = not has_word and is_in(buf[start], _NUMBERS) and n_colons(buf, start, end) > 0
+            gaps.is_open[n] = token_type != PROTECTED and not is_time
             used += 1
             n += 1
             has_word = True
