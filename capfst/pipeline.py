@@ -36,7 +36,7 @@ from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined
 from capfst.io.documents import PIECE, whole_documents
 from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
-from capfst.io.wrapped import rewrap, unwrap
+from capfst.io.wrapped import Unwrapped, rewrap, unwrap
 from capfst.lm.query import Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import MAX_CASINGS, PUNCTUATION, RecaseOptions, Rescoring
@@ -378,6 +378,7 @@ class Pipeline:
         """Return a text in its best casing, and its stretches that were repaired, with the option `repair`."""
         had_capital = style is None or style.has_capital
         recased, stretches = [], []
+        text = self.unwrapped(text)
         for piece, of_piece, found in self.prepared(text, style):
             stretches += found.stretches if found else []
             stays = self.is_written or is_blank(piece)
@@ -391,10 +392,7 @@ class Pipeline:
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the
-        option `document`, documents and their own; with the option `wrapped`, the lines of a paragraph are one, which
-        `rewrapped` undoes."""
-        if self.options.wrapped:
-            text = bytes(unwrap(text, self.loaded.has_forms))
+        option `document`, documents and their own."""
         for part in whole_documents([text]) if self.options.document and text else (text,):
             of_part = Style() if self.options.document else style
             head = of_part.head(part) if of_part and self.input_case == "evidence" else 0
@@ -412,8 +410,11 @@ class Pipeline:
         """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have; with the
         option `repair`, also what was repaired, with the spans of the stretches in the text, and their lines in the
         file."""
+        source = text.wrapped if isinstance(text, Unwrapped) else text
         if not self.options.repair:
-            pauses, begin = text.running.pauses() if self.punctuator and isinstance(text, SpokenText) else NO_PAUSES, 0
+            pauses, begin = NO_PAUSES, 0
+            if self.punctuator and isinstance(source, SpokenText):
+                pauses = source.running.pauses()
             for piece, of_piece in self.pieces(text, style):
                 end = begin + piece.size
                 if self.punctuator and not is_blank(piece):
@@ -427,10 +428,10 @@ class Pipeline:
             for k, (start, end) in enumerate(found.spans):
                 at, seconds = begin + start, None
                 found.spans[k] = at, begin + end
-                if isinstance(text, SpokenText):
-                    line, seconds = text.running.place(at)
+                if isinstance(source, SpokenText):
+                    line, seconds = source.running.place(at)
                 else:
-                    line, counted = line + text.count(b"\n", counted, at), at
+                    line, counted = line + source.count(b"\n", counted, at), at
                 found.stretches[k] = found.stretches[k]._replace(line=line, seconds=seconds)
             yield found.given, None, found
             begin += piece.size
@@ -449,9 +450,13 @@ class Pipeline:
         """Return a text in its best casing, given also its style."""
         return self.recase_utf8(text, Style())
 
+    def unwrapped(self, text: bytes) -> bytes:
+        """Return a text in which, with the option `wrapped`, the lines of a paragraph are one."""
+        return unwrap(text, self.loaded.has_forms) if self.options.wrapped else text
+
     def rewrapped(self, text: bytes, recased: memoryview) -> memoryview:
-        """Return the recased `pieces` of a text with its line ends."""
-        return rewrap(text, recased, self.loaded.has_forms) if self.options.wrapped else recased
+        """Return the recased text of `unwrapped` with the line ends that the text had."""
+        return rewrap(text, recased) if isinstance(text, Unwrapped) else recased
 
     def recase_blocks(
         self, blocks: Iterable[bytes], jobs: int = 1, take: TakeStretches = lambda found: None
@@ -494,7 +499,7 @@ class Pipeline:
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""
         if self.input_case == "evidence" and not style.is_learned:
-            for piece, of_piece in self.pieces(lines, style):
+            for piece, of_piece in self.pieces(self.unwrapped(lines), style):
                 text = self.text(piece).buf
                 self.costs(text, self.words(text), style=of_piece)
 

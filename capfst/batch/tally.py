@@ -62,7 +62,8 @@ def counting(recaser: Recaser) -> Recase:
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
-        for buf, of_piece, found in recaser.pipeline.prepared(text, style):
+        unwrapped = recaser.pipeline.unwrapped(text)
+        for buf, of_piece, found in recaser.pipeline.prepared(unwrapped, style):
             if is_blank(buf):
                 output += buf.tobytes()
                 continue
@@ -72,6 +73,6 @@ def counting(recaser: Recaser) -> Recase:
                 counts += RecaseCounts.of_repair(found.stretches)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
-        return recaser.pipeline.rewrapped(text, memoryview(output)), counts
+        return recaser.pipeline.rewrapped(unwrapped, memoryview(output)), counts
 
     return recase

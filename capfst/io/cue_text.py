@@ -141,7 +141,9 @@ class Marks:
         dash = _dash(text)
         skipped, voice = dash.end() if dash else 0, ""
         label = _label(text, skipped)
-        if label and label[0].isupper() and start + label.end() not in _capitals(data, begin, last, self._marks):
+        if label and any(word[0].islower() for word in label[0].split()):
+            label = None
+        if label and not (label[0].isupper() and start + label.end() in _capitals(data, begin, last, self._marks)):
             skipped, voice = label.end(), label[0].strip()
         return skipped, bool(dash or label) and (self._is_other(voice) or dash is not None)
 

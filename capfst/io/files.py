@@ -30,7 +30,7 @@ NO_TEXT = frozenset(
         "doc docx epub odt pdf ppt pptx ps rtf xls xlsx",
         "bmp gif jpeg jpg png svg tif tiff webp avi flac mov mp3 mp4 ogg wav webm",
         "csv htm html json jsonl parquet tsv xml yaml yml",
-        "arpa bin context db far fst npy npz pickle pkl sqlite",
+        "arpa bin context db far fst npy npz pickle pkl rttm sqlite",
     )
     for suffix in formats.split()
 )

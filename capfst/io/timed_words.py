@@ -21,9 +21,11 @@ from capfst.io.text_file import FormatError, Part, SpeechFile
 _TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
 _BEGIN, _DURATION = (_TIME.replace("(?:", f"(?P<{name}>") for name in ("begin", "duration"))
 _WORDS = r"(?:[ \t]+(?P<words>\S(?:[^\n]*\S)?))?"
-_noises = re.compile(
-    r"(?i)(?<!\S)(?:<[^<>\s]*>|\[[^\[\]\s]*\]|\(?%[a-z]+\)?|[{}@/]|!sil|spoken_noise|ignore_time_segment_in_scoring)(?!\S)"
-).finditer
+_NOISE = (
+    r"(?i)(?<![^\s\"])"
+    r"(?:<[^<>\s]*>|\[[^\[\]\s]*\]|\(?%[a-z]+\)?|\{\w+\}|[{}@/]|!sil|spoken_noise|ignore_time_segment_in_scoring)(?!\S)"
+)
+_noises = re.compile(_NOISE).finditer
 _suspicious = re.compile(r"[<\[{%@/!}]|(?i:spoken_noise|ignore_time)").search
 _parts = re.compile(r"[-_.]").split
 
@@ -135,7 +137,7 @@ class KaldiText(SpeechLines):
 
 
 _strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
-_quotes = re.compile('""').finditer
+_marks = re.compile(rf'{_NOISE}|""|(?<=")(?:sil|spn?)\Z').finditer  # aligners write sp or sil for a pause
 _TIERS = ("IntervalTier", "TextTier")
 _sounds = re.compile(r"(?i)phon(?:es?|em|et|o)|\bMAU\b|segm|syll|tone|pitch|break|ipa\b|sampa").search
 
@@ -178,6 +180,6 @@ def _tiers(data: str) -> Iterator[list[Span]]:
         elif key == "name" or (not key and is_in and not is_named):
             is_named, is_text = True, not _sounds(value)
         elif is_text and (key in ("text", "mark") or (not key and is_in)):
-            quotes = _quotes(data, *string.span(2))
-            tier += spans_between(data, *string.span(2), quotes, " " if tier else "", lambda quote: '"')[0]
+            marks, before = _marks(data, *string.span(2)), " " if tier else ""
+            tier += spans_between(data, *string.span(2), marks, before, lambda mark: '"' * (mark[0] == '""'))[0]
     yield tier

@@ -292,6 +292,7 @@ def _spans(texts: list[_Text]) -> list[Span]:
         before = ""
         if last is not None:
             continues = (text.apart, text.within.speaker) == (last.apart, last.within.speaker)
+            continues &= not (text.path[-1] == _CAPTION and text.value.lstrip().startswith(">>"))  # another speaker
             is_part = has_spaces and _array_of(text) is _array_of(last) and not is_spaced
             has_one = text.value[0].isspace() or last.value[-1].isspace() or text.value in _MARKS
             before = ("" if is_part or has_one else " ") if continues else "\n"

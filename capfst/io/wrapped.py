@@ -191,40 +191,46 @@ def _unwrap(text: U8Array, out: U8Array) -> None:
         start = stop if n_lines > 0 else _line_end(text, start) + 1
 
 
-def unwrap(text: bytes, is_word: IsWord = lambda word: False) -> memoryview:
+class Unwrapped(bytes):
+    """A text with the line ends inside its paragraphs as other white space, and how to wrap it again."""
+
+    wrapped: bytes
+    line_ends: npt.NDArray[np.intp]  # as `_line_ends` has them, before words are joined
+    divided: list[_Divided]
+
+
+def unwrap(text: bytes, is_word: IsWord = lambda word: False) -> Unwrapped:
     """Return a text with the line ends inside its paragraphs as other white space.
 
     A paragraph ends at a blank line, or as a long document does (documents.py). It also ends before the item of a list,
     where the depth of a quotation changes, and after a line into which the first word of the next would fit, given its
     longest line: titles and verses are not joined. What divides a word, if that `is_word`, follows it as white space.
     """
-    out = _joined(text)
-    for start, first, between, second in _divided(out, is_word):
+    original = np.frombuffer(text, np.uint8)
+    out = original.copy()
+    _unwrap(original, out)
+    line_ends, words = _line_ends(out), list(_divided(out, is_word))
+    for start, first, between, second in words:
         glued = (first + second).ljust(len(first + between + second), b"\v")
         out[start : start + len(glued)] = np.frombuffer(glued, np.uint8)
-    return out.data
+    unwrapped = Unwrapped(out)
+    unwrapped.wrapped, unwrapped.line_ends, unwrapped.divided = text, line_ends, words
+    return unwrapped
 
 
-def rewrap(text: bytes, recased: bytes | memoryview, is_word: IsWord = lambda word: False) -> memoryview:
-    """Return the recased text of `unwrap`, with the line ends of the text, and its words divided."""
-    out, joined, data = np.array(np.frombuffer(recased, np.uint8)), _joined(text), bytes(recased)
-    places, before, more = _line_ends(out), _line_ends(joined), 0
-    for word in _divided(joined, is_word):
-        end = int(places[np.searchsorted(before, word.start) + more])
+def rewrap(text: Unwrapped, recased: bytes | memoryview) -> memoryview:
+    """Return the recased text, with the line ends of the wrapped text, and its words divided."""
+    out, data = np.array(np.frombuffer(recased, np.uint8)), bytes(recased)
+    places, more = _line_ends(out), 0
+    for word in text.divided:
+        end = int(places[np.searchsorted(text.line_ends, word.start) + more])
         start = _start_of_word(data, end)
         split = start + _characters(data[start:end])[len(_characters(word.first))]
         divided = data[start:split] + word.between + data[split:end]
         out[start : start + len(divided)] = np.frombuffer(divided, np.uint8)
         more += len(word.between) - word.between.count(b"\v")
-    out[_line_ends(out)] = np.frombuffer(text, np.uint8)[before]
+    out[_line_ends(out)] = np.frombuffer(text.wrapped, np.uint8)[text.line_ends]
     return out.data
-
-
-def _joined(text: bytes) -> U8Array:
-    original = np.frombuffer(text, np.uint8)
-    out = original.copy()
-    _unwrap(original, out)
-    return out
 
 
 def _divided(text: U8Array, is_word: IsWord) -> Iterator[_Divided]:

@@ -1,9 +1,9 @@
 """The words of a text and the gaps between them, as the network reads them: of lines, or of a labeled corpus.
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
-can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, nor
-after a remark in round brackets or the number of an item (2)) with which a sentence begins (`aside_end`). A remark in
-square brackets ([laughs]) has no words.
+can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, the
+time with which a line begins (0:04), or words of its label (Speaker A:), nor after a remark in round brackets or the
+number of an item (2)) with which a sentence begins (`aside_end`). A remark in square brackets ([laughs]) has no words.
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -19,7 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, U8Array, U32Array, i64, u8, u64
 from capfst.punctuation.network import AHEAD, COMMA, NONE, PERIOD, QUESTION
-from capfst.text.sentences import aside_end
+from capfst.text.sentences import aside_end, n_colons
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, Tokens
 from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, decode, is_in
@@ -27,7 +27,9 @@ from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, d
 _ENDING = 3  # bytes
 _MARKS = ascii_set(",.:;?!")
 _QUOTES = ascii_set("\"'`([{")
-_BRACKET, _PARENTHESIS = ord("["), ord("(")
+_NUMBERS = ascii_set("0123456789")
+_BRACKET, _PARENTHESIS, _COLON = ord("["), ord("("), ord(":")
+_LABEL = 3  # words of a label, up to its colon (Speaker A:), between which no mark is
 _SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
 _KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
 IGNORED = 255
@@ -116,7 +118,9 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
             code = decode(buf, start, end)[0]
             if has_word:
                 if is_in(code, _MARKS) or code == 0x2026 or code == 45 or 0x2010 <= code <= 0x2015:
-                    gaps.is_open[n - 1] = False
+                    is_label = code == _COLON and n - gaps.lines[lines] <= _LABEL
+                    for k in range(gaps.lines[lines] if is_label else n - 1, n):
+                        gaps.is_open[k] = False
                 elif (
                     start == last_end == gaps.ends[n - 1] and not is_in(code, _QUOTES) and not 0x2018 <= code <= 0x201F
                 ):
@@ -128,7 +132,9 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 gaps.is_open[n - 1] = False
             label = words.first_labels[i]
             gaps.vectors[used] = vector_of[label] if label > 0 else 1 + ending(buf, start, end)
-            gaps.at[n], gaps.ends[n], gaps.is_open[n] = used, end, token_type != PROTECTED
+            gaps.at[n], gaps.ends[n] = used, end
+            is_time = not has_word and is_in(buf[start], _NUMBERS) and n_colons(buf, start, end) > 0
+            gaps.is_open[n] = token_type != PROTECTED and not is_time
             used += 1
             n += 1
             has_word = True

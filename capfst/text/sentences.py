@@ -127,10 +127,16 @@ def prefix_end(buf: U8Array, tokens: Tokens, small_first: BoolArray, i: i64) -> 
         if buf[end] == 58 and not is_number:  # the label of a speaker, or of an answer (a:)
             return _label_end(buf, tokens, i)
         return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
-    n_colons = 0
+    return i + (n_colons(buf, start, end) > 1)
+
+
+@inner
+def n_colons(buf: U8Array, start: i64, end: i64) -> i64:
+    """Return the number of colons in the word buf[start:end]; a time has one or two."""
+    n = 0
     for k in range(start, end):
-        n_colons += buf[k] == 58
-    return i + (n_colons > 1)
+        n += buf[k] == 58
+    return n
 
 
 @inner

@@ -97,6 +97,8 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ("JOHN: <i>IN PARIS</i>", "MARY: WITH McDONALD", "John: <i>In Paris</i>", "Mary: With McDonald"),
         ("[SPEAKER_00]: we live in new", "[SPEAKER_00]: york", "[SPEAKER_00]: We live in New", "[SPEAKER_00]: York"),
         ("[SPEAKER_00]: we live", "[SPEAKER_01]: they left", "[SPEAKER_00]: We live", "[SPEAKER_01]: They left"),
+        ("John Smith: where, in new", "John Smith: york?", "John Smith: Where, in New", "John Smith: York?"),
+        ("Он и она: who is there", "we", "Он и она: who is there", "we"),  # no label
         ("JOHN: he met tim", "JOHN: cook", "JOHN: He met Tim", "JOHN: Cook"),
         ("JOHN: he left\n- why", "JOHN: they left", "JOHN: He left\n- Why", "JOHN: They left"),
         ("JOHN: he left >> why", "JOHN: they left", "JOHN: He left >> Why", "JOHN: They left"),

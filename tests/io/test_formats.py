@@ -574,7 +574,7 @@ def test_files_that_cannot_be_read(tmp_path, recaser, name, content, problem):
     ("name", "expected"),
     [
         *((name, True) for name in ["a", "a.en.gz", "a.jsonl.zst", "A.PARQUET", "a.tsv", "a.csv.gz", "a.ndjson"]),
-        *((name, False) for name in ["a.xlsx", "a.json.gz", "a.pdf", "a.fst"]),
+        *((name, False) for name in ["a.xlsx", "a.json.gz", "a.pdf", "a.fst", "a.rttm"]),
     ],
 )
 def test_files_of_a_folder_that_are_recased(name, expected):

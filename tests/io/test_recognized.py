@@ -175,10 +175,10 @@ def test_short_text_grids() -> None:
     ]
 
 
-def test_a_tier_follows_another_with_the_same_words() -> None:
+def test_a_tier_follows_another_with_the_same_words_and_pauses_and_noises_stay() -> None:
     tier = 'class = "IntervalTier"\nname = "{}"\n{}\n'
-    words = "\n".join(f'text = "{word}"' for word in ("in", "new", "york"))
-    text = tier.format("words", words) + tier.format("said", 'text = "in new york."')
+    words = "\n".join(f'text = "{word}"' for word in ("sil", "in", "new", "sp", "{LG}", "york"))
+    text = tier.format("words", words) + tier.format("said", 'text = "<unk> in [laughter] new york."')
     assert recased(text, "textgrid") == ("in new york\n", cased(text))
 
 

@@ -302,6 +302,12 @@ def test_the_lines_of_captions_are_wrapped(recaser: Recaser) -> None:
     assert recased(recaser, text) == cased.replace("- yes", "- Yes").replace("- no", "- No")
 
 
+def test_captions_mark_another_speaker(recaser: Recaser) -> None:
+    text = '{"events": [{"segs": [{"utf8": "i live"}, {"utf8": " >>"}, {"utf8": " in"}, {"utf8": ">> york"}]}]}'
+    cased = text.replace("i live", "I live").replace(" in", " In").replace("york", "York")
+    assert recased(recaser, text) == cased
+
+
 def test_sounds_in_captions_get_no_marks() -> None:
     text = '{"events": [{"segs": [{"utf8": "where are"}, {"utf8": " you"}]}, {"segs": [{"utf8": "[Music]"}]}]}'
     marked = load(restore="punctuation,case", sentence_case=True)

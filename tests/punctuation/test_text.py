@@ -36,6 +36,8 @@ def open_gaps(recaser: Recaser, line: str) -> str:
         "(yes) and| (yes)| [no]",
         "[no music] yes| and| no. [music] well| [all]",
         "are| you| [music playing] [loud] i| am| here[1]| and| [t]he| [see] [see](no)| now| [music]",
+        "0:04 yes| 0:04| no|\n00:00:04,120 -->\n0:04",
+        "Speaker A: yes|\nDr. Jane Smith: no|\nwe| met| these| two: me| and| she|",
         "2) yes| (2)| 2)| no|",
         "(2) yes|",
         "a) yes. 2) no| b) yes|",
