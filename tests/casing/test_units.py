@@ -51,6 +51,11 @@ def test_abbreviations_keep_capitals_that_they_have() -> None:
     assert en("the APPROX. of Approx. and approx.") == "the APPROX. of Approx. and approx."
 
 
+def test_abbreviated_months_before_a_number() -> None:
+    assert capfst.load("fr")("le 12 juil. 2024 à paris") == "le 12 juil. 2024 à Paris"
+    assert capfst.load("nl")("op 3 jan. 2025 in utrecht") == "op 3 jan. 2025 in Utrecht"
+
+
 def test_written_case(recaser):
     assert recaser("a 5 Gb, 5 gb, 200 MCG", input_case="keep") == "a 5 Gb, 5 GB, 200 MCG"
 
