@@ -51,7 +51,9 @@ def test_abbreviations_keep_capitals_that_they_have() -> None:
     assert en("the APPROX. of Approx. and approx.") == "the APPROX. of Approx. and approx."
 
 
-def test_abbreviated_months_before_a_number() -> None:
+def test_case_of_abbreviations() -> None:
+    de = "Art. 6 lit. a i.V.m. § 5, vgl. 2. Aufl., Rdnr. 5, u.a. m.E."
+    assert capfst.load("de")(de.lower()) == de
     assert capfst.load("fr")("le 12 juil. 2024 à paris") == "le 12 juil. 2024 à Paris"
     assert capfst.load("nl")("op 3 jan. 2025 in utrecht") == "op 3 jan. 2025 in Utrecht"
 
