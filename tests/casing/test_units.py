@@ -58,6 +58,12 @@ def test_case_of_abbreviations() -> None:
     assert capfst.load("nl")("op 3 jan. 2025 in utrecht") == "op 3 jan. 2025 in Utrecht"
 
 
+def test_paragraphs_stay_small() -> None:
+    en = capfst.load("en")
+    assert en("6(1)(f) gdpr and 5(a)(ii). 17(A)(II) and 401(K)") == "6(1)(f) GDPR and 5(a)(ii). 17(A)(II) and 401(K)"
+    assert en("SECTION 6(1)(F)", input_case="ignore") == "section 6(1)(f)"
+
+
 def test_written_case(recaser):
     assert recaser("a 5 Gb, 5 gb, 200 MCG", input_case="keep") == "a 5 Gb, 5 GB, 200 MCG"
 
