@@ -131,12 +131,13 @@ def with_turkish(texts: Path) -> Path:
         ("ile bugün bir iznik.", "İle bugün bir İznik."),
         ("ılık bir izmir.", "Ilık bir İzmir."),
         ("bugün i̇zmir ve yeni.", "Bugün İzmir ve yeni."),
-        ("the dog sees izmir upon the rose.", "The dog sees İzmir upon the rose."),
+        ("the dog sees izmir upon the rose.", "The dog sees Izmir upon the rose."),
+        ("The dog sees Izmir and İzmir upon the rose.", "The dog sees Izmir and İzmir upon the rose."),
         ("is the dog upon the city.", "Is the dog upon the city."),
     ],
 )
 def test_turkish_among_other_languages(with_turkish: Path, text: str, recased: str, engine: str) -> None:
-    """A Turkish sentence has Turkish capitals; a form that the text has is written as it is in any language."""
+    """A Turkish sentence has Turkish capitals; others have İ only where the input has it."""
     assert capfst.load(with_turkish, sentence_case=True, engine=engine)(text) == recased
 
 

@@ -68,8 +68,8 @@ def _put_dots(
     buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, keeps: bool, is_dotted: bool
 ) -> i64:
     """Write İ in out[word:j] where the token buf[start:end] has it instead of its lowercase, i and a dot above, because
-    that dot is visible. keeps: also instead of I. is_dotted: instead of I also where the token has i. Return the new
-    end. `scratch` as for `spell`."""
+    that dot is visible. keeps: also instead of I. is_dotted: instead of I also where the token has i; if not, I instead
+    of İ where it has i or I. Return the new end. `scratch` as for `spell`."""
     size = _copy(out, word, j, scratch, 0)
     i, k = start, 0
     j = word
@@ -82,10 +82,10 @@ def _put_dots(
             code, k = uni.DOTTED_CAPITAL_I, k + 2
         elif code == uni.DOTTED_CAPITAL_I and _has_dot(buf, i, end):
             i += 2
-        elif code == _SMALL_I - 32 and (
-            (keeps and of_token == uni.DOTTED_CAPITAL_I) or (is_dotted and of_token == _SMALL_I)
-        ):
+        elif code == _I and ((keeps and of_token == uni.DOTTED_CAPITAL_I) or (is_dotted and of_token == _SMALL_I)):
             code = uni.DOTTED_CAPITAL_I
+        elif code == uni.DOTTED_CAPITAL_I and of_token | 32 == _SMALL_I and not is_dotted:
+            code = _I
         j = uni.encode(code, out, j)
     return j
 
@@ -291,7 +291,10 @@ def _write(
                 )
                 if not may_change:
                     j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
-        if is_dotted or uni.contains(buf, start, end, uni.DOTTED_CAPITAL_I):
+        may_have_dots = dotted.size > 0 and not is_copied
+        if uni.contains(buf, start, end, uni.DOTTED_CAPITAL_I) or (
+            may_have_dots and (is_dotted or uni.contains(out, written, j, uni.DOTTED_CAPITAL_I))
+        ):
             j = _put_dots(buf, start, end, out, written, j, scratch, dotted.size > 0, is_dotted and not is_copied)
     return _copy(buf, n_copied, buf.size, out, j)
 

@@ -1,5 +1,5 @@
-"""Units after numbers (200 mcg, 5000 mAh, 3h), and abbreviations (z.B., Nr. 5): arcs of T, like words that the user
-gives (user_words.py).
+"""Units after numbers (200 mcg, 5000 mAh, 3h), abbreviations (z.B., Nr. 5) and paragraphs (5(a)(iii)): arcs of T, like
+words that the user gives (user_words.py).
 
 In: the words of a text. Out: its units and abbreviations, each the only casing of its word. They are in their case in
 `grammars/units.tsv` and `grammars/abbreviations.tsv`. A number precedes the unit, in its word (3h) or in the word
@@ -23,16 +23,17 @@ from capfst.system.sparse import sparse
 from capfst.text.abbreviations import ENGLISH
 from capfst.text.facts import rows
 from capfst.text.language import NAME, Language
-from capfst.text.sentences import EYES
+from capfst.text.sentences import EYES, is_roman
 from capfst.text.strings import Strings, is_same
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, Lowering, ascii_set, eight_of, is_digit, is_in, lower_bytes, lower_into
 
+EVIDENCE, KEEP, IGNORE = range(3)
 _LONGEST = 7  # bytes of a symbol in lower case
 _PERIOD = ord(".")
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
-_SLASH = ord("/")
+_SLASH, _ROUND_END = ord("/"), ord(")")
 _MOUTH = ord("D")
 
 
@@ -118,6 +119,18 @@ def _is_half_day(buf: U8Array, words: Words, i: i64, number: i64) -> bool:
     )
 
 
+@inner
+def _is_label(buf: U8Array, words: Words, i: i64, policy: i64, info: U8Array) -> bool:
+    """Return whether word i is the letter or Roman number of a paragraph after another number: 5(a)(iii). A written
+    capital may be meant: 5(A)."""
+    start, end = words.starts[i], words.ends[i]
+    is_item = (end - start == 1 and 97 <= buf[start] | 32 <= 122) or is_roman(buf, start, end)
+    if i < 2 or not is_item or words.ends[i - 1] != start or words.ends[i - 2] != start - 1 or buf[start - 1] != 40:
+        return False
+    number, may_change = buf[words.starts[i - 2]], policy == IGNORE or shape_of(buf, start, end, info) == Shape.LOWER
+    return may_change and (is_digit(number) or number == _ROUND_END)
+
+
 @kernel
 def _find(
     buf: U8Array, words: Words, languages: U8Array, every: u64, units: Table, abbreviations: Table, policy: i64,
@@ -130,9 +143,10 @@ def _find(
     for i in range(words.starts.size):
         start, end = words.starts[i], words.ends[i]
         is_number, has_period = is_digit(buf[start]), buf[end - 1] == _PERIOD
-        is_short = has_period | (end < buf.size and buf[end] == _PERIOD)
+        next_byte = buf[min(end, buf.size - 1)]  # the last one of the word at the end
+        is_short, is_closed = has_period | (next_byte == _PERIOD), next_byte == _ROUND_END
         is_d = (end - start == 1) & (buf[start] | 32 == 100)
-        if not (is_number | (number >= i - 2) | is_short | is_d):  # most words, in one branch
+        if not (is_number | (number >= i - 2) | is_short | is_closed | is_d):  # most words, in one branch
             continue
         if words.token_types[i] > COMPOUND:
             continue
@@ -141,12 +155,13 @@ def _find(
             number = i
         if unit == end or words.token_types[i] != WORD:
             continue
-        if _is_half_day(buf, words, i, number) or (is_d and _is_mouth(buf, start, end)):
+        is_face = is_d and _is_mouth(buf, start, end)
+        is_label = is_closed and _is_label(buf, words, i, policy, lowering.info)
+        if is_face or is_label or _is_half_day(buf, words, i, number):
             listed[n].word, listed[n].start, listed[n].end = i, size, size + end - start
-            text[size], text[size + end - start - 1] = buf[start] | 32, _PERIOD
-            if is_d:
-                text[size] = _MOUTH
-            size += end - start
+            for k in range(start, end):
+                text[size] = _MOUTH if is_face else buf[k] | 32  # a period stays
+                size += 1
             listed[n].shape = shape_of(text, i64(listed[n].start), size, lowering.info)
             n += 1
             continue
@@ -174,7 +189,6 @@ def _find(
     return n, size
 
 
-EVIDENCE, KEEP, IGNORE = range(3)
 _NO_LANGUAGES = np.empty(0, np.uint8)
 _POLICIES = {"evidence": EVIDENCE, "keep": KEEP, "ignore": IGNORE}
 

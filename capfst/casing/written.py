@@ -187,12 +187,15 @@ def form_of(text: U8Array, start: i64, end: i64, words: Words, i: i64, forms: St
 
 @inner
 def _is_clitic(buf: U8Array, words: Words, i: i64) -> bool:
-    """Return whether word i is directly after another, and begins with an apostrophe, or n and an apostrophe."""
+    """Return whether word i is directly after a token of its line, and begins with an apostrophe, or directly after a
+    word, and begins with n and an apostrophe (unlike «N'oublie)."""
     start, end = words.starts[i], words.ends[i]
-    if i == 0 or words.ends[i - 1] != start:
+    if i == 0 or words.ends[i - 1] != start or words.token_types[i - 1] == NEWLINE:
         return False
     code, after = decode(buf, start, end)
-    return is_apostrophe(code) or (code | 32 == _SMALL_N and after < end and is_apostrophe(decode(buf, after, end)[0]))
+    if code | 32 == _SMALL_N and after < end and words.token_types[i - 1] <= COMPOUND:
+        code = decode(buf, after, end)[0]
+    return is_apostrophe(code)
 
 
 @kernel

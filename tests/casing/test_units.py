@@ -51,6 +51,19 @@ def test_abbreviations_keep_capitals_that_they_have() -> None:
     assert en("the APPROX. of Approx. and approx.") == "the APPROX. of Approx. and approx."
 
 
+def test_case_of_abbreviations() -> None:
+    de = "Art. 6 lit. a i.V.m. § 5, vgl. 2. Aufl., Rdnr. 5, u.a. m.E."
+    assert capfst.load("de")(de.lower()) == de
+    assert capfst.load("fr")("le 12 juil. 2024 à paris") == "le 12 juil. 2024 à Paris"
+    assert capfst.load("nl")("op 3 jan. 2025 in utrecht") == "op 3 jan. 2025 in Utrecht"
+
+
+def test_paragraphs_stay_small() -> None:
+    en = capfst.load("en")
+    assert en("6(1)(f) gdpr and 5(a)(ii). 17(A)(II) and 401(K)") == "6(1)(f) GDPR and 5(a)(ii). 17(A)(II) and 401(K)"
+    assert en("SECTION 6(1)(F)", input_case="ignore") == "section 6(1)(f)"
+
+
 def test_written_case(recaser):
     assert recaser("a 5 Gb, 5 gb, 200 MCG", input_case="keep") == "a 5 Gb, 5 GB, 200 MCG"
 

@@ -59,6 +59,7 @@ def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
         ("YOU’RE SAW'S saw's", [CASELESS | FIRST, CASELESS, CASELESS, CASELESS, LOWER | SMALL, LOWER]),
         ("see AREN'T Aren'T", [LOWER | SMALL | FIRST, CASELESS, CASELESS, CAPITALIZED | SMALL, CASELESS]),
         ("FOO'S you'RE 'S N'T", [UPPER | FIRST, CASELESS, LOWER | SMALL, CASELESS, CAPITALIZED, UPPER]),
+        ("“N'SAW\nN'SAW\n'S", [CASELESS, UPPER | FIRST, CASELESS, UPPER | FIRST, CASELESS, CAPITALIZED | FIRST]),
     ],
 )
 def test_slips_and_clitics_are_no_evidence(recaser: Recaser, text: str, shapes: list[int]) -> None:

@@ -150,6 +150,7 @@ GOLDEN = {
     "see <url> f , <url> a \\ tests <url> x <url> and <url> <url>",
     "w/ A w/o b 5 w/ n/A A/K/A s/he I/O a/c r/Name u/x 10.1000/182 list=[] x:= y a=(B":
     "<url> A <url> b 0 w / <url> <url> <url> I / O a / c <url> u / x 00.0000/000 <url> [ ] x : = y <url>",
+    "a (M/w/d) m/f/x. m/f m/a/d m/w/d/x": "a ( <url> ) <url> . m / f m / a / d m / w / d / x",
     "": "",
     " \t ": "",
 }  # fmt: skip
