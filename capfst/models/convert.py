@@ -28,9 +28,9 @@ from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_fst
+from capfst.fst.write import write_chunks, write_fst
 from capfst.io.files import refuse_special
-from capfst.lm.acceptor import compile_levels, decompile
+from capfst.lm.acceptor import compile_levels, decompile, lay_out
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
 from capfst.lm.mix import mix, tune
@@ -136,7 +136,6 @@ def mix_models(
     if weights is None:
         weights = tune(_token_costs(models, tune_on)).tolist()
     mixed = mix([as_arpa(model) for model in models], weights, language.lowering)
-    states, arcs, start = compile_levels(mixed.levels)
     pairs = list(zip(models, weights, strict=True))
     described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for model, weight in pairs).encode()
     signature = replace(
@@ -159,7 +158,7 @@ def mix_models(
     parts = grammar_part(language) | {name: learned.part() for name, learned in contexts.items()}
     if context:
         parts |= independent_parts(heaviest, symbols)
-    write_fst(output, states, arcs, symbols, start, signature, parts)
+    write_chunks(output, lay_out(mixed.levels), symbols, signature, parts)
     return Mixed(list(weights), heaviest.path if contexts else None)
 
 

@@ -25,8 +25,8 @@ from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_fst
-from capfst.lm.acceptor import compile_levels
+from capfst.fst.write import write_chunks
+from capfst.lm.acceptor import compile_levels, lay_out
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.estimate import estimate
 from capfst.lm.mix import mix, tune
@@ -122,8 +122,7 @@ def adapt(
         smoothing="adapted",
         corpus=f"{base.signature.corpus}+{text.digest}",
     )
-    states, arcs, start = compile_levels(mixed.levels)
-    write_fst(output, states, arcs, union, start, signature, parts)
+    write_chunks(output, lay_out(mixed.levels), union, signature, parts)
     domains = max((context.n_domains for context in contexts.values()), default=0)
     return signature, tuple(map(len, mixed.levels)), domains, weights
 
