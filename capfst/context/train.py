@@ -370,8 +370,8 @@ def whole_numbers(table: F32Matrix, scale: float = 0) -> tuple[I16Matrix, float]
 
 
 def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
-    """Return uint32[slots]: of the rows that share a slot, the most important one: that with the largest sum of absolute
-    weights times the square root of AdaGrad's sum of squared gradients."""
+    """Return uint32[slots]: of the rows that share a slot, the one with the largest sum of absolute weights, times the
+    square root of AdaGrad's sum of squared gradients."""
     squares = table[:, N_SHAPES].copy()
     for k in range(1, N_SHAPES):
         squares += table[:, N_SHAPES + k]
