@@ -28,7 +28,6 @@ from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
 from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed, whole_numbers
 from capfst.corpus.labels import LabeledCorpus
-from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
 
@@ -88,12 +87,6 @@ def labels_of(known: Symbols, symbols: Symbols) -> I64Array:
     """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
     labels = {known.utf8(label): label for label in range(len(known))}
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
-
-
-def first_labels(model: CapFst, symbols: Symbols, starts: I32Array) -> I32Array:
-    """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
-    labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
-    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)
 
 
 class Counts(NamedTuple):

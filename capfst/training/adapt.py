@@ -111,10 +111,11 @@ def adapt(
     levels = estimate(labels, len(symbols) - 1, options)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
-    contexts = _contexts(base, union, text, inputs, job)
+    starts = check(union)
+    contexts = _contexts(base, union, starts, text, inputs, job)
     described = Part({"base": str(base.signature), "weights": list(weights)}, {})
     parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
-    parts |= independent_parts(base, union) | {ADAPTED: described}
+    parts |= independent_parts(base, union, starts) | {ADAPTED: described}
     signature = replace(
         base.signature,
         version=__version__,
@@ -150,11 +151,12 @@ def _weights(
     return weight, 1 - weight
 
 
-def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
+def _contexts(
+    base: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32], text: Counted, inputs: Inputs, job: Job
+) -> dict[str, Context]:
     """Return the context models of the base, for these symbols, that of case adapted to the text."""
     if not job.options.context:
         return {}
-    starts = check(symbols)
     contexts = contexts_for(base, symbols, starts)
     if PART in contexts:
         labels = labels_of(symbols, text.vocabulary.symbols)

@@ -128,7 +128,7 @@ def train(
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
     if punctuation:
-        parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, transducer_of(text)).part()
+        parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, text.vocabulary.symbols, text.starts).part()
     lm = estimate(text, job)
     signature = write(output, lm, text, parts, inputs.rules, job)
     return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, tuple(lm.ngrams), domains, listed)
