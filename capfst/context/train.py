@@ -363,22 +363,24 @@ def whole_numbers(table: F32Matrix, scale: float = 0) -> tuple[I16Matrix, float]
     the scale. If none is given, the largest weight is MAX_WEIGHT. (Softmax depends on differences of scores only, so
     LOWER's may be 0.)
     """
-    weights = table[:, 1:N_SHAPES] - table[:, :1]
-    scale = scale or float(max(weights.max(), -weights.min())) / cm.MAX_WEIGHT or 1.0
-    weights /= np.float32(scale)
-    return np.clip(np.rint(weights, out=weights), -_MOST_UNITS, _MOST_UNITS, out=weights).astype(np.int16), scale
+    columns = table[:, 1:N_SHAPES].T
+    scale = scale or float(max(abs(column - table[:, 0]).max() for column in columns)) / cm.MAX_WEIGHT or 1.0
+    weights = np.empty((len(table), N_SHAPES - 1), np.int16)
+    for k, column in enumerate(columns):  # one by one, to save memory
+        weights[:, k] = np.clip(np.rint((column - table[:, 0]) / np.float32(scale)), -_MOST_UNITS, _MOST_UNITS)
+    return weights, scale
 
 
 def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
     """Return uint32[slots]: of the rows that share a slot, the one with the largest sum of absolute weights, times the
     square root of AdaGrad's sum of squared gradients."""
-    squares = table[:, N_SHAPES].copy()
-    for k in range(1, N_SHAPES):
-        squares += table[:, N_SHAPES + k]
-    importance = abs(weights).sum(1, dtype=np.float64)
-    importance *= np.sqrt(squares, out=squares)
-    importance = importance.reshape(cm.ROWS_PER_SLOT, -1)
-    most = importance.argmax(0)
-    owners = np.where(importance.any(0), 1 + most, 0).astype(np.uint8)
-    slots = np.arange(len(most))
-    return cm.packed(weights[most * len(most) + slots], owners)
+    n_slots = len(weights) // cm.ROWS_PER_SLOT
+    kept, owners, most = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8), np.zeros(n_slots)
+    for number, begin in enumerate(range(0, len(weights), n_slots), 1):
+        own, squares = weights[begin : begin + n_slots], np.zeros(n_slots, np.float32)
+        for column in table[begin : begin + n_slots, N_SHAPES:].T:
+            squares += column
+        importance = abs(own).sum(1) * np.sqrt(squares).astype(np.float64)
+        is_more = importance > most
+        most[is_more], owners[is_more], kept[is_more] = importance[is_more], number, own[is_more]
+    return cm.packed(kept, owners)
