@@ -26,9 +26,8 @@ from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
-from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
+from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed, whole_numbers
 from capfst.corpus.labels import LabeledCorpus
-from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
 
@@ -88,12 +87,6 @@ def labels_of(known: Symbols, symbols: Symbols) -> I64Array:
     """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
     labels = {known.utf8(label): label for label in range(len(known))}
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
-
-
-def first_labels(model: CapFst, symbols: Symbols, starts: I32Array) -> I32Array:
-    """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
-    labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
-    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)
 
 
 class Counts(NamedTuple):
@@ -208,8 +201,8 @@ def adapted(
     raise_listed(lexicon, learned.word_lists, absent)
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
-    weights = [*map(_integers, tables[:3], context.scales)]
-    scores = _integers(tables.words, context.scales[0])
+    weights = [whole_numbers(table, scale)[0] for table, scale in zip(tables[:3], context.scales, strict=True)]
+    scores, _ = whole_numbers(tables.words, context.scales[0])
     cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights[0], tables.owners[0], scores)
     context.words["scores"][first] = scores
     stage1, stage2, first_pass = map(cm.packed, weights, tables.owners)
@@ -254,9 +247,3 @@ def _rows(weights: I16Matrix | F32Matrix, scale: float) -> F32Matrix:
     rows = np.full((len(weights), 2 * N_SHAPES), ADAPTED_SUM, np.float32)
     rows[:, 0], rows[:, 1:N_SHAPES] = 0, weights * np.float32(scale)
     return rows
-
-
-def _integers(rows: F32Matrix, scale: float) -> I16Matrix:
-    """Return the weights of rows, of each shape except LOWER, less LOWER's, in units of `scale`."""
-    weights = (rows[:, 1:N_SHAPES] - rows[:, :1]) / np.float32(scale)
-    return np.clip(np.rint(weights), -(1 << 14), 1 << 14).astype(np.int16)

@@ -27,6 +27,7 @@ from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating
 from capfst.kernels.types import F32Matrix, F64Array, F64Matrix, I32Array, I64Array, U8Array, f64
+from capfst.system.hashing import scrambled
 from capfst.text.tokenizer import NEWLINE
 
 PART = "noise"
@@ -140,12 +141,9 @@ def _noisy(text: TokenizedText, true_shapes: U8Array, seed: int, of_text: bool) 
 
 
 def _random(seed: int, stream: int, numbers: I64Array) -> F64Array:
-    """Return pseudo-random numbers in [0, 1), the same for the same arguments (SplitMix64; Steele et al. 2014)."""
-    z = numbers.astype(np.uint64) + np.uint64((seed << 34) + (stream << 32) + 1)
-    z *= np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ z >> np.uint64(31)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
+    """Return pseudorandom numbers in [0, 1), the same for the same arguments."""
+    numbered = numbers.astype(np.uint64) + np.uint64((seed << 34) + (stream << 32) + 1)
+    return (scrambled(numbered) >> np.uint64(11)).astype(np.float64) / (1 << 53)
 
 
 def _prior() -> F32Matrix:

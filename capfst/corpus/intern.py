@@ -19,7 +19,7 @@ from capfst.system.hashing import hash_bytes
 from capfst.text import tokenizer as tok
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_capitalized
-from capfst.text.strings import Strings
+from capfst.text.strings import Strings, is_same
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
@@ -51,15 +51,8 @@ def _find_slot(table: WordTable, word: U8Array, length: i64) -> tuple[u64, u64]:
             return i, tag
         if slot >> u64(32) == tag:
             k = i64(slot & _ID) - 1
-            start = words.offsets[k]
-            if words.offsets[k + 1] - start == length:
-                same = True
-                for j in range(length):
-                    if words.data[start + j] != word[j]:
-                        same = False
-                        break
-                if same:
-                    return i, tag
+            if is_same(words.data, words.offsets[k], words.offsets[k + 1], word, 0, length):
+                return i, tag
         i = (i + u64(1)) & mask
 
 

@@ -19,8 +19,9 @@ final weight is −ln P(</s>), or +inf if the state backs off for </s>.
 import os
 import struct
 import types
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -74,21 +75,24 @@ def _bytes(array: npt.NDArray) -> memoryview:
     return np.ascontiguousarray(array).view(np.uint8).data
 
 
-class Chunked(Protocol):
-    """A model whose states STATE[·] and arcs ARC[·] come in chunks."""
+Chunk = tuple[npt.NDArray, npt.NDArray]
+"""Consecutive states, STATE[·], and their arcs, ARC[·], with numbers from 0 on; writing changes `pos` in place."""
 
-    states: int
-    arcs: int
-    start: int
 
-    def chunks(self) -> Iterable[tuple[npt.NDArray, npt.NDArray]]:
-        """Yield consecutive states, from the root on, and their arcs. `pos` counts the arcs of the chunk, from 0; the
-        writer changes it in place."""
+@dataclass
+class Acceptor:
+    """The size of an acceptor, and its chunks in order, computed while they are read."""
+
+    states: int  # their number
+    arcs: int  # their number
+    start: int  # the state of <s>
+    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
+    chunks: Callable[[], Iterator[Chunk]]
 
 
 def write_chunks(
     path: str | os.PathLike[str],
-    model: Chunked,
+    model: Acceptor,
     symbols: Symbols,
     signature: Signature,
     parts: Mapping[str, Part],
@@ -131,7 +135,7 @@ def write_chunks(
         trailer.append(file, parts)
 
 
-def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -> bytes:
+def _header(model: Acceptor, bits: int, signature: Signature, symbols: Symbols) -> bytes:
     return (
         struct.pack("<i", FST_MAGIC)
         + _string(FST_TYPE)
@@ -155,5 +159,5 @@ def write_fst(
 ) -> None:
     """Write the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the state of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
-    whole = types.SimpleNamespace(states=len(states), arcs=total, start=start, chunks=lambda: [(states, arcs)])
+    whole = Acceptor(len(states), total, start, [], lambda: iter([(states, arcs)]))
     write_chunks(path, whole, symbols, signature, parts)

@@ -122,11 +122,21 @@ def _put_vector(builder: Any, vector: Any, pointer: Any) -> None:
 
 
 def _call(builder: Any, name: str, *arguments: Any) -> Any:
-    """Call an operation of LLVM on vectors of integers, whose result is of the first one's type."""
+    """Call an operation of LLVM on vectors, whose result is of the first one's type."""
     kind = arguments[0].type
     function = ir.FunctionType(kind, [argument.type for argument in arguments])
-    name = f"llvm.{name}.v{kind.count}i{kind.element.width}"
+    name = f"llvm.{name}.v{kind.count}{kind.element.intrinsic_name}"
     return builder.call(builder.module.declare_intrinsic(name, (), function), arguments)
+
+
+def _sums(builder: Any, kind: Any, n: int) -> list[Any]:
+    """Return n variables for vectors, which are 0."""
+    return [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(n)]
+
+
+def _add(builder: Any, total: Any, more: Any) -> None:
+    """Add a vector of integers to a variable."""
+    builder.store(builder.add(builder.load(total), more), total)
 
 
 def _byte_products(builder: Any, left: Any, right: Any) -> Any:
@@ -161,9 +171,7 @@ def _multiply_shorts(
     builder: Any, left: Any, row: Any, stride: Any, right: Any, begin: Any, pairs: Any, sums: Any,
 ) -> None:  # fmt: skip
     halves = memory.SHORT_COLUMNS // 8
-    totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS * halves)]
-    for total in totals:
-        builder.store(ir.Constant(_SUMS, None), total)
+    totals = _sums(builder, _SUMS, memory.TILE_ROWS * halves)
     rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
     with cgutils.for_range(builder, pairs, intp=_INT64) as loop:
         at = builder.add(begin, builder.mul(loop.index, _INT64(2 * memory.SHORT_COLUMNS)))
@@ -173,9 +181,8 @@ def _multiply_shorts(
             pair = builder.load(builder.bitcast(item, _INT.as_pointer()), align=2)
             repeated = builder.bitcast(_repeated(builder, pair, _SUMS), _SHORTS)
             for half, column in enumerate(columns):
-                total = totals[k * halves + half]
                 products = builder.mul(builder.sext(repeated, _PRODUCTS), builder.sext(column, _PRODUCTS))
-                builder.store(builder.add(builder.load(total), builder.add(*_every_other(builder, products))), total)
+                _add(builder, totals[k * halves + half], builder.add(*_every_other(builder, products)))
     for k, total in enumerate(totals):
         _put_vector(builder, builder.load(total), sums(_INT64(8 * k)))
 
@@ -184,9 +191,7 @@ def _multiply_shorts(
 def _multiply_tile(
     builder: Any, left: Any, row: Any, stride: Any, right: Any, begin: Any, size: Any, sums: Any,
 ) -> None:  # fmt: skip
-    totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS)]
-    for total in totals:
-        builder.store(ir.Constant(_SUMS, None), total)
+    totals = _sums(builder, _SUMS, memory.TILE_ROWS)
     rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
     with cgutils.for_range_slice(builder, _INT64(0), size, _INT64(memory.TILE_INPUTS), _INT64) as (at, _):
         first = builder.add(begin, builder.mul(at, _INT64(memory.TILE_COLUMNS)))
@@ -202,8 +207,7 @@ def _multiply_tile(
                 repeated = builder.bitcast(_repeated(builder, builder.load(four, align=1), _SUMS), _BYTES32)
                 products = _byte_products(builder, repeated, column)
                 short = builder.add(short, products) if short else products
-            even, odd = _every_other(builder, builder.sext(short, _PRODUCTS))
-            builder.store(builder.add(builder.load(total), builder.add(even, odd)), total)
+            _add(builder, total, builder.add(*_every_other(builder, builder.sext(short, _PRODUCTS))))
     for k, total in enumerate(totals):
         _put_vector(builder, builder.load(total), sums(_INT64(8 * k)))
 
@@ -217,11 +221,10 @@ def _round_tile(
 ) -> None:  # fmt: skip
     unit, of_bias = (_vector(builder, _REALS, array(column)) for array in (units, bias))
     floor = _repeated(builder, builder.trunc(least, _INT), _SUMS)
-    nearest = builder.module.declare_intrinsic("llvm.rint.v8f32", (), ir.FunctionType(_REALS, [_REALS]))
     for k in range(memory.TILE_ROWS):
         total = _vector(builder, _SUMS, sums(_INT64(8 * k)))
         real = builder.fadd(builder.fmul(builder.sitofp(total, _REALS), unit), of_bias)
-        number = builder.fptosi(builder.call(nearest, [real]), _SUMS)
+        number = builder.fptosi(_call(builder, "rint", real), _SUMS)
         number = _call(builder, "smin", _call(builder, "smax", number, floor), _all(127, _SUMS))
         place = result(builder.add(to, builder.mul(stride, _INT64(k))))
         _put_vector(builder, builder.trunc(number, ir.VectorType(ir.IntType(8), 8)), place)
@@ -232,28 +235,23 @@ def _multiply_reals(
     builder: Any, left: Any, first: Any, row: Any, step: Any, right: Any, begin: Any, width: Any, n: Any, sums: Any,
 ) -> None:  # fmt: skip
     halves = memory.REAL_COLUMNS // 8
-    targets = [builder.bitcast(sums(_INT64(8 * k)), _REALS.as_pointer()) for k in range(memory.TILE_ROWS * halves)]
-    totals = [cgutils.alloca_once_value(builder, ir.Constant(_REALS, None)) for _ in targets]
+    targets = [sums(_INT64(8 * k)) for k in range(memory.TILE_ROWS * halves)]
+    totals = _sums(builder, _REALS, len(targets))
     for total, target in zip(totals, targets, strict=True):
-        builder.store(builder.load(target, align=4), total)
+        builder.store(_vector(builder, _REALS, target), total)
     rows = [builder.add(first, builder.mul(row, _INT64(k))) for k in range(memory.TILE_ROWS)]
-    fused = builder.module.declare_intrinsic("llvm.fma.v8f32", (), ir.FunctionType(_REALS, [_REALS] * 3))
     with cgutils.for_range(builder, n, intp=_INT64) as loop:
         at = builder.add(begin, builder.mul(loop.index, width))
-        columns = []
-        for half in range(halves):
-            item = right(builder.add(at, _INT64(8 * half)))
-            columns.append(builder.load(builder.bitcast(item, _REALS.as_pointer()), align=4))
+        columns = [_vector(builder, _REALS, right(builder.add(at, _INT64(8 * half)))) for half in range(halves)]
         for k, start in enumerate(rows):
             item = left(builder.add(start, builder.mul(loop.index, step)))
             real = builder.load(builder.bitcast(item, ir.FloatType().as_pointer()), align=4)
-            one = builder.insert_element(ir.Constant(_REALS, ir.Undefined), real, _INT(0))
-            repeated = builder.shuffle_vector(one, ir.Constant(_REALS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
+            repeated = _repeated(builder, real, _REALS)
             for half, column in enumerate(columns):
                 total = totals[k * halves + half]
-                builder.store(builder.call(fused, [repeated, column, builder.load(total)]), total)
+                builder.store(_call(builder, "fma", repeated, column, builder.load(total)), total)
     for total, target in zip(totals, targets, strict=True):
-        builder.store(builder.load(total), target, align=4)
+        _put_vector(builder, builder.load(total), target)
 
 
 @_lowered(memory.add_rows)

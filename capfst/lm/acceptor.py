@@ -8,32 +8,17 @@ levels of states and arcs that were made so.
 """
 
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.write import ARC, STATE, ArcArray, StateArray
+from capfst.fst.write import ARC, STATE, Acceptor, ArcArray, Chunk, StateArray
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, I32Array, U32Array, U32Strided, i64
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.levels import Level, NgramTable, cost, link
-
-Chunk = tuple[npt.NDArray, npt.NDArray]
-"""Consecutive states, STATE[·], and their arcs, ARC[·], with numbers from 0 on."""
-
-
-@dataclass
-class Acceptor:
-    """The size of an acceptor, and its chunks in order, computed while they are read."""
-
-    states: int  # their number
-    arcs: int  # their number
-    start: int  # the state of <s>
-    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
-    chunks: Callable[[], Iterator[Chunk]]
 
 
 def root(cost: npt.NDArray, target: npt.NDArray) -> Chunk:

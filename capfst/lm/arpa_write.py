@@ -17,7 +17,7 @@ import numpy.typing as npt
 from capfst.fst.symbols import Symbols
 from capfst.fst.write import ArcArray, StateArray
 from capfst.io.compression import compressing, compression_of_name
-from capfst.kernels import allocating, inner, kernel
+from capfst.kernels import allocating, copy_bytes, inner, kernel
 from capfst.kernels.types import U8Array, f64, i64
 from capfst.lm.acceptor import Histories, histories
 from capfst.system.atomic import writing
@@ -58,10 +58,9 @@ def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
 
 @inner
 def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
-    for k in range(words.offsets[label], words.offsets[label + 1]):
-        out[i] = words.data[k]
-        i += 1
-    return i
+    begin, size = words.offsets[label], words.offsets[label + 1] - words.offsets[label]
+    copy_bytes(words.data, begin, size, out, i)
+    return i + size
 
 
 @allocating

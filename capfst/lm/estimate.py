@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import OptionError, quantity
-from capfst.lm.acceptor import Acceptor, lay_out, unpruned
+from capfst.fst.write import Acceptor
+from capfst.lm.acceptor import lay_out, unpruned
 from capfst.lm.count import bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level

@@ -18,7 +18,7 @@ from capfst.bilingual.evidence import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
-from capfst.context.adapt import Counts, added, counts_of, first_labels, labels_of, transferred, with_counts
+from capfst.context.adapt import Counts, added, counts_of, labels_of, transferred, with_counts
 from capfst.context.context_model import PART, SPELLINGS, Context, of_spellings
 from capfst.context.lexicon import label_shapes
 from capfst.context.noise import PART as NOISE
@@ -28,9 +28,9 @@ from capfst.fst.read import CapFst, grammar_part, is_fst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_fst
+from capfst.fst.write import write_chunks, write_fst
 from capfst.io.files import refuse_special
-from capfst.lm.acceptor import compile_levels, decompile
+from capfst.lm.acceptor import compile_levels, decompile, lay_out
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
 from capfst.lm.mix import mix, tune
@@ -136,7 +136,6 @@ def mix_models(
     if weights is None:
         weights = tune(_token_costs(models, tune_on)).tolist()
     mixed = mix([as_arpa(model) for model in models], weights, language.lowering)
-    states, arcs, start = compile_levels(mixed.levels)
     pairs = list(zip(models, weights, strict=True))
     described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for model, weight in pairs).encode()
     signature = replace(
@@ -158,8 +157,8 @@ def mix_models(
             contexts[PART] = with_counts(contexts[PART], symbols, starts, reduce(added, more))
     parts = grammar_part(language) | {name: learned.part() for name, learned in contexts.items()}
     if context:
-        parts |= independent_parts(heaviest, symbols)
-    write_fst(output, states, arcs, symbols, start, signature, parts)
+        parts |= independent_parts(heaviest, symbols, starts)
+    write_chunks(output, lay_out(mixed.levels), symbols, signature, parts)
     return Mixed(list(weights), heaviest.path if contexts else None)
 
 
@@ -167,7 +166,7 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
     """Return the context models of a model for a mixture with these symbols, whose words' first labels are `starts`, by
     the names of their parts."""
     contexts: dict[str, Context] = {}
-    old = first_labels(model, symbols, starts)
+    old = model.symbols.labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
     if learned := Context.of(model):
         contexts[PART] = transferred(learned, old, symbols, starts)
     if spellings := Context.of(model, SPELLINGS):
@@ -176,11 +175,12 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
     return contexts
 
 
-def independent_parts(model: CapFst, symbols: Symbols) -> dict[str, Part]:
-    """Return the parts of a model that do not depend on its LM, for a model with these symbols."""
+def independent_parts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> dict[str, Part]:
+    """Return the parts of a model that do not depend on its LM, for a model with these symbols, whose words' first
+    labels are `starts`."""
     parts = {name: model.parts[name] for name in (BILINGUAL, NOISE) if name in model.parts}
     if PUNCTUATION in model.parts:
-        marks = Punctuation.of(model).for_symbols(model.symbols, Transducer(symbols, check(symbols), True))
+        marks = Punctuation.of(model).for_symbols(model.symbols, symbols, starts)
         parts[PUNCTUATION] = marks.part()
     return parts
 
@@ -188,7 +188,7 @@ def independent_parts(model: CapFst, symbols: Symbols) -> dict[str, Part]:
 def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:
     """Return the counts of a model's words in its context model; one of each word if it has none, in the most frequent
     form."""
-    old = first_labels(model, symbols, starts)
+    old = model.symbols.labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
     if context := Context.of(model):
         return counts_of(context, old)
     form_shapes = label_shapes(model.symbols, model.starts)[old]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import inner, kernel, multiply_reals
+from capfst.kernels import allocating, inner, kernel, multiply_reals
 from capfst.kernels.memory import LANES, REAL_COLUMNS, TILE_ROWS
 from capfst.kernels.types import BoolArray, F32Array, F32Cube, F32Matrix, I32Array, U8Array, f32, i64
 from capfst.punctuation import network as net
@@ -112,14 +112,17 @@ def _slope(q: f32) -> f32:
     return np.sqrt(max(f32(0), f32(1) - abs(q)))
 
 
-@kernel
-def _read(gates: F32Matrix, begins: BoolArray, states: F32Matrix, size: i64) -> None:
-    """Replace the inputs of f and c by these, and fill in the states, which are the last columns of `states`.
+@allocating
+def _read(h: F32Matrix, gates: F32Matrix, begins: BoolArray) -> F32Matrix:
+    """Return h and the states of a reading, side by side; replace the inputs of f and c by these.
 
     begins: bool[n + 1], whether a text begins at each row.
     """
-    n, units = len(gates), gates.shape[1] // 4
+    (n, size), units = h.shape, gates.shape[1] // 4
+    states = np.empty((n, size + 2 * units), np.float32)
     for t in range(n):
+        for k in range(size):
+            states[t, k] = h[t, k]
         for tile in range(0, 4 * units, 2 * LANES):
             for j in range(LANES):
                 gates[t, tile + j] = f32(0.5) + f32(0.5) * _q(gates[t, tile + j])
@@ -135,15 +138,15 @@ def _read(gates: F32Matrix, begins: BoolArray, states: F32Matrix, size: i64) -> 
                     last = states[before, size + tile + j] if has_last else f32(0)
                     f, c = gates[t, 2 * tile + j], gates[t, 2 * tile + LANES + j]
                     states[t, size + tile + j] = f * last + (f32(1) - f) * c
+    return states
 
 
-@kernel
-def _read_back(
-    gates: F32Matrix, begins: BoolArray, states: F32Matrix, above: F32Matrix, size: i64, gradient: F32Matrix
-) -> None:
-    """Fill in the gradient of the inputs of f and c, given that of the states, the last columns of `above`, which
-    become the gradients of the states with what follows from them."""
-    n, units = len(gates), gates.shape[1] // 4
+@allocating
+def _read_back(gates: F32Matrix, begins: BoolArray, states: F32Matrix, above: F32Matrix) -> F32Matrix:
+    """Return the gradient of the inputs of f and c, given that of the states, the last columns of `above`, which become
+    the gradients of the states with what follows from them."""
+    n, units, gradient = len(gates), gates.shape[1] // 4, np.empty_like(gates)
+    size = states.shape[1] - 2 * units
     for direction in range(2):
         for count in range(n - 1, -1, -1):
             t = count if direction == 0 else n - 1 - count
@@ -158,6 +161,7 @@ def _read_back(
                     gradient[t, of_c] = of_state * (f32(1) - f) * _slope(c)
                     if has_last:
                         above[before, column] += of_state * f
+    return gradient
 
 
 @kernel
@@ -190,13 +194,13 @@ class Stretch:
         _add_product(x.ravel(), x.shape[1], 1, layer.weights, self._sums, result)
         return result
 
-    def _back(self, x: F32, layer: net.Dense, of_layer: net.Dense, above: F32, below: F32) -> None:
-        """Fill in the gradient of a layer, and add that of x."""
+    def _back(self, x: F32, layer: net.Dense, of_layer: net.Dense, above: F32) -> F32:
+        """Fill in the gradient of a layer, and return that of x."""
         _add_product(x.ravel(), 1, x.shape[1], above, self._sums, of_layer.weights)
         above.sum(0, out=of_layer.bias)
-        of_x = np.zeros_like(below)
+        of_x = np.zeros_like(x)
         _add_product(above.ravel(), above.shape[1], 1, np.ascontiguousarray(layer.weights.T), self._sums, of_x)
-        below += of_x
+        return of_x
 
     def _products(self, embedded: F32, layer: net.Dense) -> tuple[F32, F32]:
         weights = layer.weights.reshape(-1, net.EMBEDDING, layer.weights.shape[1])
@@ -223,7 +227,7 @@ class Stretch:
         of_weights, bias = of_layer.weights.reshape(weights.shape), np.empty_like(layer.bias)
         _spread_places(above, numbers, first, products)
         for of_place, gradient, of_products in zip(weights, of_weights, products, strict=True):
-            self._back(embedded, net.Dense(of_place, bias), net.Dense(gradient, bias), of_products, of_embedded)
+            of_embedded += self._back(embedded, net.Dense(of_place, bias), net.Dense(gradient, bias), of_products)
         above.sum(0, out=of_layer.bias)
 
     def learn(self, text: Text, network: net.Network, weight: float) -> tuple[I32Array, I32Array, F32Matrix]:
@@ -247,7 +251,7 @@ class Stretch:
 
         h0 = np.maximum(self._add_words(embedded, numbers, 0, layers.window), 0)
         gates1 = self._add_words(embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1)
-        h1 = self._read(h0, gates1, begins)
+        h1 = _read(h0, gates1, begins)
         early = self._dense(h1, layers.early)
         is_doubtful = early[:, 1 : len(net.MARKS)].max(1) > early[:, 0] - np.float32(net.DOUBT)
         doubtful = np.flatnonzero(is_doubtful & ~is_padding)
@@ -262,48 +266,30 @@ class Stretch:
 
         h2 = np.maximum(self._dense(read, layers.result1), 0)
         gates2 = self._dense(h2, layers.gates2)
-        states = self._read(h2, gates2, begins2)
+        states = _read(h2, gates2, begins2)
         h3 = np.maximum(self._dense(states, layers.result2), 0)
         scores = self._dense(h3, layers.output)
 
         _score_back(scores, marks, len(net.MARKS), weight)
-        of_h3, of_states, of_h2, of_read = (np.zeros_like(each) for each in (h3, states, h2, read))
-        self._back(h3, layers.output, of_layers.output, scores, of_h3)
+        of_h3 = self._back(h3, layers.output, of_layers.output, scores)
         of_h3[h3 == 0] = 0
-        self._back(states, layers.result2, of_layers.result2, of_h3, of_states)
-        of_gates2 = self._read_back(h2, gates2, begins2, states, of_states)
-        of_h2 += of_states[:, : h2.shape[1]]
-        self._back(h2, layers.gates2, of_layers.gates2, of_gates2, of_h2)
+        of_states = self._back(states, layers.result2, of_layers.result2, of_h3)
+        of_gates2 = _read_back(gates2, begins2, states, of_states)
+        of_h2 = self._back(h2, layers.gates2, of_layers.gates2, of_gates2) + of_states[:, : h2.shape[1]]
         of_h2[h2 == 0] = 0
-        self._back(read, layers.result1, of_layers.result1, of_h2, of_read)
+        of_read = self._back(read, layers.result1, of_layers.result1, of_h2)
 
         _score_back(early, text.marks, len(net.MARKS), EARLY_WEIGHT * weight)
-        of_h1, of_embedded = np.zeros_like(h1), np.zeros_like(embedded)
-        of_h1[doubtful] = of_read[:n]
-        self._back(h1, layers.early, of_layers.early, early, of_h1)
-        of_gates1 = self._read_back(h0, gates1, begins, h1, of_h1)
+        of_h1 = self._back(h1, layers.early, of_layers.early, early)
+        of_h1[doubtful] += of_read[:n]
+        of_gates1 = _read_back(gates1, begins, h1, of_h1)
         of_h0 = of_h1[:, : h0.shape[1]] * (h0 > 0)
+        of_embedded = np.zeros_like(embedded)
         self._back_to_words(embedded, numbers, 0, layers.window, of_layers.window, of_h0, of_embedded)
         self._back_to_words(
             embedded, numbers, net.BACK - net.NEAR_BACK, layers.gates1, of_layers.gates1, of_gates1, of_embedded
         )
         return rows, endings, of_embedded[1 : len(distinct)]
-
-    @staticmethod
-    def _read(h: F32, gates: F32, begins: BoolArray) -> F32:
-        """Return h and the states of a reading; `gates` become f and c."""
-        size = h.shape[1]
-        states = np.empty((len(h), size + gates.shape[1] // 2), np.float32)
-        states[:, :size] = h
-        _read(gates, begins, states, size)
-        return states
-
-    @staticmethod
-    def _read_back(h: F32, gates: F32, begins: BoolArray, states: F32, of_states: F32) -> F32:
-        """Return the gradient of the inputs of f and c."""
-        gradient = np.empty_like(gates)
-        _read_back(gates, begins, states, of_states, h.shape[1], gradient)
-        return gradient
 
 
 def _in_tiles(n: int) -> int:

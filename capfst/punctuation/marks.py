@@ -22,12 +22,11 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
 from capfst.io.running_text import NO_PAUSES, Pauses
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array
+from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, U8Array, U32Array
 from capfst.punctuation import network as net
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
 from capfst.text.given import read
-from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
 """Name of the part of a model."""
@@ -93,11 +92,9 @@ class Punctuation(NamedTuple):
         }  # fmt: skip
         return Part({"format": _FORMAT}, {name: array.ravel().view(np.uint8) for name, array in arrays.items()})
 
-    def for_symbols(self, old: Symbols, transducer: Transducer) -> Punctuation:
-        """Return it for another vocabulary; words that it lacks are left out."""
-        lines = b"".join(old.lowercase(label) + b"\n" for label in self.labels.tolist())
-        words = transducer.words(np.frombuffer(lines, np.uint8))
-        labels = words.first_labels[np.flatnonzero(words.token_types == NEWLINE) - 1]
+    def for_symbols(self, old: Symbols, symbols: Symbols, starts: I32Array) -> Punctuation:
+        """Return it for other symbols, whose words' first labels are `starts`; words that they lack are left out."""
+        labels = symbols.labels_of(map(old.lowercase, self.labels.tolist()), starts).astype(np.uint32)
         known = self.network.words[labels > 0]
         return Punctuation(self.network._replace(words=known), labels[labels > 0], self.bias)
 

@@ -19,6 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, U8Array, U32Array, i64, u8, u64
 from capfst.punctuation.network import AHEAD, COMMA, NONE, PERIOD, QUESTION
+from capfst.system.hashing import PRIME
 from capfst.text.sentences import aside_end, n_colons
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, Tokens
@@ -57,7 +58,7 @@ def ending(text: U8Array, start: i64, end: i64) -> i64:
         elif 48 <= byte <= 57:
             byte = u8(48)
         total = total << u64(8) | u64(byte)
-    return i64((total * u64(0x9E3779B97F4A7C15)) >> u64(52))
+    return i64((total * PRIME) >> u64(52))
 
 
 @kernel
@@ -92,9 +93,8 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
     has_word = False  # on this line
     passed = 0  # the `aside_end` of the last beginning of a sentence
     hidden = 0  # that of the last remark in square brackets
-    for i in range(words.starts.size):
-        start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
-        if token_type == NEWLINE:
+    for i in range(words.starts.size + 1):
+        if i == words.starts.size or words.token_types[i] == NEWLINE:
             if has_word:
                 gaps.vectors[used : used + AHEAD] = 0
                 used += AHEAD
@@ -104,6 +104,7 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
             continue
         if i < hidden:
             continue
+        start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
         if buf[start] == _BRACKET and token_type == MARKS and (start > last_end or not has_word):
             hidden = aside_end(buf, tokens, i)
             after = words.ends[hidden - 1]
@@ -139,11 +140,6 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
             n += 1
             has_word = True
         last_end = end
-    if has_word:
-        gaps.vectors[used : used + AHEAD] = 0
-        used += AHEAD
-        lines += 1
-        gaps.lines[lines] = n
     return used, n, lines
 
 

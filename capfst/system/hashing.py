@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from capfst.kernels import inner
-from capfst.kernels.types import U8Array, i64, u32, u64
+from capfst.kernels.types import U8Array, U64Array, i64, u32, u64
 
 AnyInteger: TypeAlias = Annotated["int | np.uint64", np.dtype(np.uint64)]
 """An integer of any type, taken modulo 2⁶⁴."""
@@ -24,12 +24,17 @@ def hash_pair(a: AnyInteger, b: AnyInteger) -> u64:
     return h ^ h >> u64(32)
 
 
+def scrambled(numbers: U64Array) -> U64Array:
+    """Return a pseudorandom number for each of the numbers, by SplitMix64 (Steele, Lea & Flood 2014)."""
+    z = numbers * PRIME
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return z ^ z >> np.uint64(31)
+
+
 def multiplier(number: int) -> np.uint64:
-    """Return a pseudorandom odd number for `multiply_shift`, by SplitMix64 (Steele, Lea & Flood 2014)."""
-    z = number * int(PRIME)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        z = (z ^ z % 2**64 >> shift) * factor
-    return np.uint64((z ^ z % 2**64 >> 31) % 2**64 | 1)
+    """Return a pseudorandom odd number for `multiply_shift`."""
+    return scrambled(np.array([number], np.uint64))[0] | np.uint64(1)
 
 
 @inner

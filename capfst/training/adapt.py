@@ -25,8 +25,8 @@ from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_fst
-from capfst.lm.acceptor import compile_levels
+from capfst.fst.write import write_chunks
+from capfst.lm.acceptor import compile_levels, lay_out
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.estimate import estimate
 from capfst.lm.mix import mix, tune
@@ -111,10 +111,11 @@ def adapt(
     levels = estimate(labels, len(symbols) - 1, options)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
-    contexts = _contexts(base, union, text, inputs, job)
+    starts = check(union)
+    contexts = _contexts(base, union, starts, text, inputs, job)
     described = Part({"base": str(base.signature), "weights": list(weights)}, {})
     parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
-    parts |= independent_parts(base, union) | {ADAPTED: described}
+    parts |= independent_parts(base, union, starts) | {ADAPTED: described}
     signature = replace(
         base.signature,
         version=__version__,
@@ -122,8 +123,7 @@ def adapt(
         smoothing="adapted",
         corpus=f"{base.signature.corpus}+{text.digest}",
     )
-    states, arcs, start = compile_levels(mixed.levels)
-    write_fst(output, states, arcs, union, start, signature, parts)
+    write_chunks(output, lay_out(mixed.levels), union, signature, parts)
     domains = max((context.n_domains for context in contexts.values()), default=0)
     return signature, tuple(map(len, mixed.levels)), domains, weights
 
@@ -151,11 +151,12 @@ def _weights(
     return weight, 1 - weight
 
 
-def _contexts(base: CapFst, symbols: Symbols, text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
+def _contexts(
+    base: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32], text: Counted, inputs: Inputs, job: Job
+) -> dict[str, Context]:
     """Return the context models of the base, for these symbols, that of case adapted to the text."""
     if not job.options.context:
         return {}
-    starts = check(symbols)
     contexts = contexts_for(base, symbols, starts)
     if PART in contexts:
         labels = labels_of(symbols, text.vocabulary.symbols)

@@ -41,7 +41,7 @@ from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_chunks
+from capfst.fst.write import Acceptor, write_chunks
 from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
@@ -64,8 +64,6 @@ from capfst.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from capfst.lm.estimate import Acceptor
 
 _LEAST_AMBIGUITY = 0.01
 _NAMED = 3  # inputs in messages about the whole corpus
@@ -130,7 +128,7 @@ def train(
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
     if punctuation:
-        parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, transducer_of(text)).part()
+        parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, text.vocabulary.symbols, text.starts).part()
     lm = estimate(text, job)
     signature = write(output, lm, text, parts, inputs.rules, job)
     return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, tuple(lm.ngrams), domains, listed)

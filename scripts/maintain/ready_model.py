@@ -130,7 +130,8 @@ def make(name: str, folder: Path, marks: Path | None) -> None:
 def add_marks(path: Path, marks: Path) -> None:
     """Add the punctuation of another model to the model at a path."""
     model = CapFst.open(path)
-    parts = model.parts | {PUNCTUATION: independent_parts(CapFst.open(marks), model.symbols)[PUNCTUATION]}
+    of_marks = independent_parts(CapFst.open(marks), model.symbols, model.starts)
+    parts = model.parts | {PUNCTUATION: of_marks[PUNCTUATION]}
     write_fst(path, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
 
 

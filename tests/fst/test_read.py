@@ -25,7 +25,7 @@ from support.models import (
 
 from capfst.exceptions import ModelError, OptionError
 from capfst.fst.read import CapFst
-from capfst.fst.write import write_chunks
+from capfst.fst.write import Acceptor, Chunk, write_chunks
 from capfst.models.info import describe, render
 from capfst.text.unicode import lower
 
@@ -218,17 +218,15 @@ def test_chunks_and_whole_make_the_same_bytes(tmp_path: Path) -> None:
     model = random_model(random.Random(1), 3)
     model.save(tmp_path / "whole")
 
-    class Chunks:
-        states, arcs, start = len(model.states), len(model.arcs), model.start
+    def chunks() -> Iterator[Chunk]:
+        for state in range(0, len(model.states), 3):
+            states = model.states[state : state + 3].copy()
+            arc = int(states["pos"][0])
+            states["pos"] -= arc
+            yield states, model.arcs[arc : arc + int(states["narcs"].sum())]
 
-        def chunks(self) -> Iterator[tuple]:
-            for state in range(0, self.states, 3):
-                states = model.states[state : state + 3].copy()
-                arc = int(states["pos"][0])
-                states["pos"] -= arc
-                yield states, model.arcs[arc : arc + int(states["narcs"].sum())]
-
-    write_chunks(tmp_path / "chunks", Chunks(), model.symbols, SIGNATURE, {})
+    acceptor = Acceptor(len(model.states), len(model.arcs), model.start, [], chunks)
+    write_chunks(tmp_path / "chunks", acceptor, model.symbols, SIGNATURE, {})
     assert (tmp_path / "chunks").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
