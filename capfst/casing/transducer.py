@@ -224,12 +224,13 @@ class Transducer:
         text = buf, self.lower_case(scratch), tokens, keys, self.symbols.strings, self.index, AUTOMATON, scratch
         room = keys.size // _ROOM
         while True:
+            bits = self._bits  # which another thread may set meanwhile
             words = Words._make(np.empty(keys.size + room, t) for t in types)
-            n, n_more, needs_bits = _match(*text, self._bits, words)
-            if self._glue is None or not needs_bits or (self._bits.size and n_more <= room):
+            n, n_more, needs_bits = _match(*text, bits, words)
+            if self._glue is None or not needs_bits or (bits.size and n_more <= room):
                 return Words._make(a[:n] for a in words)
             room = max(room, n_more)
-            self._bits = self._bits if self._bits.size else self._glue()
+            self._bits = bits if bits.size else self._glue()
 
     def lower_case(self, scratch: ix.Scratch) -> LowerCase:
         """Return how tokens are written in lower case, with this memory for one."""

@@ -1,11 +1,15 @@
 """glued.py: sentences and titles without white space after the period."""
 
+from threading import Thread
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import capfst
+from capfst.casing import transducer
 from capfst.casing.glued import (
     ABBREVIATION,
     BEGINS,
@@ -64,6 +68,25 @@ def test_words(recaser: Recaser, words: str) -> None:
     text = words.replace("|", "").encode()
     found = recaser.pipeline.loaded.transducer.words(np.frombuffer(text, np.uint8))
     assert [text[i:j].decode() for i, j in zip(found.starts, found.ends, strict=True)] == words.split("|")
+
+
+def test_threads(recaser: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another thread finds out about words while a text is read does not change its words."""
+    found = load(recaser.pipeline.loaded.model.path).pipeline.loaded.transducer
+    text, match = np.frombuffer(b"he left.she stayed" + 40 * b" go", np.uint8), transducer._match
+
+    def interrupted(*arguments: Any) -> Any:
+        monkeypatch.setattr(transducer, "_match", match)
+        matched = match(*arguments)
+        other = Thread(target=found.words, args=(text,))
+        other.start()
+        other.join()
+        return matched
+
+    monkeypatch.setattr(transducer, "_match", interrupted)
+    first, second = found.words(text), found.words(text)
+    assert first.starts.tolist() == second.starts.tolist()
+    assert first.starts[:5].tolist() == [0, 3, 7, 8, 12]
 
 
 WORDS = st.sampled_from(
