@@ -26,7 +26,7 @@ from capfst.context import context_model as cm
 from capfst.context import lexicon as lx
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED
-from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed, whole_numbers
+from capfst.context.train import Sample, count_by_language, learn_in_turn, raise_listed
 from capfst.corpus.labels import LabeledCorpus
 from capfst.fst.symbols import Symbols
 from capfst.kernels.types import F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I64Array, I64Matrix, U8Array
@@ -201,8 +201,8 @@ def adapted(
     raise_listed(lexicon, learned.word_lists, absent)
     totals = counts.totals + (counts.shapes.sum(1) - before)
     context = _with_evidence(context, starts, counts._replace(totals=totals), more)
-    weights = [whole_numbers(table, scale)[0] for table, scale in zip(tables[:3], context.scales, strict=True)]
-    scores, _ = whole_numbers(tables.words, context.scales[0])
+    weights = [*map(_integers, tables[:3], context.scales)]
+    scores = _integers(tables.words, context.scales[0])
     cm.sum_word_scores(lexicon.hashes, context.words["shape_evidence"][first], weights[0], tables.owners[0], scores)
     context.words["scores"][first] = scores
     stage1, stage2, first_pass = map(cm.packed, weights, tables.owners)
@@ -247,3 +247,9 @@ def _rows(weights: I16Matrix | F32Matrix, scale: float) -> F32Matrix:
     rows = np.full((len(weights), 2 * N_SHAPES), ADAPTED_SUM, np.float32)
     rows[:, 0], rows[:, 1:N_SHAPES] = 0, weights * np.float32(scale)
     return rows
+
+
+def _integers(rows: F32Matrix, scale: float) -> I16Matrix:
+    """Return the weights of rows, of each shape except LOWER, less LOWER's, in units of `scale`."""
+    weights = (rows[:, 1:N_SHAPES] - rows[:, :1]) / np.float32(scale)
+    return np.clip(np.rint(weights), -(1 << 14), 1 << 14).astype(np.int16)

@@ -27,9 +27,10 @@ from capfst.corpus.labels import LabeledCorpus, names
 from capfst.corpus.vocabulary import Frequencies, Vocabulary, lowercase_forms
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
+from capfst.kernels import kernel
 from capfst.kernels.types import BoolArray, F32Matrix, F64Array, I16Matrix, I32Array, I32Cube, I32Matrix, I64Array
 
-from capfst.kernels.types import I64Matrix, U8Array, U32Array  # isort: skip
+from capfst.kernels.types import I64Matrix, U8Array, U32Array, f32, f64, i16, i64  # isort: skip
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -56,7 +57,6 @@ _SPELLING_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uin
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: the sample is not reduced below this for lack of memory
-_MOST_UNITS = 1 << 14
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 _NEW = 4  # slices of each source whose counts the lexicon leaves out together while they are learned from
 # Bytes of memory: of the code that learning loads; of the lexicon, per word; of finding classes, per label, before the
@@ -338,7 +338,7 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I3
     """Build the context model of a model whose words have the first labels `starts`."""
     words, first = np.zeros(len(lexicon.shapes), lx.WORD_RECORD), starts[:-1]
     learned = tables.stage1, tables.stage2, tables.first_pass
-    weights, scales = zip(*map(whole_numbers, learned), strict=True)
+    weights, scales = zip(*map(_whole_numbers, learned), strict=True)
     evidence = lx.word_evidence(lexicon.shape_counts, lexicon.listed)
     scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
     cm.sum_word_scores(lexicon.hashes, evidence, weights[0], cm.NO_OWNERS, scores)
@@ -358,29 +358,52 @@ def context_of(tables: Tables, network: Learned, lexicon: lx.Lexicon, starts: I3
     return cm.Context(*of_all, *of_languages, network=network.quantized(), has_gaps=lexicon.marks.size > 0)
 
 
-def whole_numbers(table: F32Matrix, scale: float = 0) -> tuple[I16Matrix, float]:
-    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, in units of `scale`; and
-    the scale. If none is given, the largest weight is MAX_WEIGHT. (Softmax depends on differences of scores only, so
-    LOWER's may be 0.)
+def _whole_numbers(table: F32Matrix) -> tuple[I16Matrix, float]:
+    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
+    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
     """
-    columns = table[:, 1:N_SHAPES].T
-    scale = scale or float(max(abs(column - table[:, 0]).max() for column in columns)) / cm.MAX_WEIGHT or 1.0
+    scale = _largest(table) / cm.MAX_WEIGHT or 1.0
     weights = np.empty((len(table), N_SHAPES - 1), np.int16)
-    for k, column in enumerate(columns):  # one by one, to save memory
-        weights[:, k] = np.clip(np.rint((column - table[:, 0]) / np.float32(scale)), -_MOST_UNITS, _MOST_UNITS)
+    _round(table, scale, weights)
     return weights, scale
 
 
+@kernel
+def _largest(table: F32Matrix) -> f32:
+    """Return the largest absolute difference of a weight and that of LOWER in the same row."""
+    most = f32(0)
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            most = max(most, abs(f32(table[row, k] - table[row, 0])))
+    return most
+
+
+@kernel
+def _round(table: F32Matrix, scale: f32, weights: I16Matrix) -> None:
+    for row in range(len(table)):
+        for k in range(1, N_SHAPES):
+            weights[row, k - 1] = i16(np.rint(f32(f32(table[row, k] - table[row, 0]) / scale)))
+
+
 def _most_important(weights: I16Matrix, table: F32Matrix) -> U32Array:
-    """Return uint32[slots]: of the rows that share a slot, the one with the largest sum of absolute weights, times the
-    square root of AdaGrad's sum of squared gradients."""
+    """Return uint32[slots]: of the rows that share a slot, the most important one."""
     n_slots = len(weights) // cm.ROWS_PER_SLOT
-    kept, owners, most = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8), np.zeros(n_slots)
-    for number, begin in enumerate(range(0, len(weights), n_slots), 1):
-        own, squares = weights[begin : begin + n_slots], np.zeros(n_slots, np.float32)
-        for column in table[begin : begin + n_slots, N_SHAPES:].T:
-            squares += column
-        importance = abs(own).sum(1) * np.sqrt(squares).astype(np.float64)
-        is_more = importance > most
-        most[is_more], owners[is_more], kept[is_more] = importance[is_more], number, own[is_more]
+    kept, owners = np.zeros((n_slots, N_SHAPES - 1), np.int16), np.zeros(n_slots, np.uint8)
+    _keep(weights, table, kept, owners, np.zeros(n_slots))
     return cm.packed(kept, owners)
+
+
+@kernel
+def _keep(weights: I16Matrix, table: F32Matrix, kept: I16Matrix, owners: U8Array, most: F64Array) -> None:
+    """Fill kept and owners, given zeros. The importance of a row is the sum of its absolute weights times the square
+    root of AdaGrad's sum of its squared gradients."""
+    for row in range(len(weights)):
+        slot, weight, squares = row % len(kept), 0, table[row, N_SHAPES]
+        for k in range(N_SHAPES - 1):
+            weight += abs(i64(weights[row, k]))
+            squares = f32(squares + table[row, N_SHAPES + 1 + k])
+        importance = f64(weight) * f64(np.sqrt(squares))
+        if importance > most[slot]:
+            most[slot], owners[slot] = importance, 1 + row // len(kept)
+            for k in range(N_SHAPES - 1):
+                kept[slot, k] = weights[row, k]
