@@ -24,7 +24,7 @@ from capfst.corpus.labels import count_labels, pieces
 from capfst.exceptions import CorpusError
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64, u64
-from capfst.lm.partition import Partition, buckets_of, partition_tokens
+from capfst.lm.partition import Partition, bucket_of, partition_tokens
 from capfst.options import TrainOptions
 from capfst.system.buckets import Buckets, Store
 from capfst.system.parallel import for_each, map_stream
@@ -152,10 +152,13 @@ class WindowLayout(NamedTuple):
     cutoffs: I64Array  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are dropped
 
 
-def buckets_of_windows(labels: npt.NDArray, n_before: int, partition: Partition) -> npt.NDArray:
+@allocating
+def buckets_of_windows(labels: U32Array, n_before: i64, partition: Partition) -> U32Array:
     """Return the buckets of the windows that end at labels[n_before:]."""
-    previous = np.append(np.uint32(0), labels[:-1])
-    return buckets_of(partition, labels[n_before:], previous[n_before:])
+    buckets = np.empty(len(labels) - n_before, np.uint32)
+    for t in range(n_before, len(labels)):
+        buckets[t - n_before] = bucket_of(partition, labels[t], labels[t - 1] if t else 0)
+    return buckets
 
 
 @allocating
@@ -188,13 +191,17 @@ def pack_windows(labels: U32Array, n_before: i64, layout: WindowLayout) -> U64Ma
     return packed
 
 
-def _unpack(packed: npt.NDArray, layout: WindowLayout) -> npt.NDArray:
-    """Unpack windows into words: uint32[·, N]."""
-    per_column = 64 // layout.bits
-    words = np.empty((len(packed), layout.order), np.uint32)
+@allocating
+def _unpack(packed: U64Matrix, sorting: U32Array, layout: WindowLayout) -> U32Matrix:
+    """Unpack the windows packed[sorting[0]], packed[sorting[1]], … into words: uint32[·, N]."""
+    bits = layout.bits
+    per_column = 64 // bits
+    low = (u64(1) << u64(bits)) - u64(1)
+    words = np.empty((len(sorting), layout.order), np.uint32)
     for j in range(layout.order):
-        shift = np.uint64(layout.bits * (per_column - 1 - j % per_column))
-        words[:, j] = packed[:, j // per_column] >> shift & np.uint64((1 << layout.bits) - 1)
+        column, shift = j // per_column, u64(bits * (per_column - 1 - j % per_column))
+        for i in range(len(sorting)):
+            words[i, j] = (packed[sorting[i], column] >> shift) & low
     return words
 
 
@@ -258,7 +265,7 @@ def count_bucket(packed: npt.NDArray, layout: WindowLayout) -> tuple[list[npt.ND
     for column in range(layout.columns - 1, -1, -1):
         sorting = refine(packed[:, column].copy(), sorting)
     filled = np.empty((order + 1, len(packed), layout.node_columns), np.uint32)
-    sizes = _fill_nodes(_unpack(packed[sorting], layout), layout.cutoffs, filled)
+    sizes = _fill_nodes(_unpack(packed, sorting, layout), layout.cutoffs, filled)
     nodes = [level[:size] for level, size in zip(filled, sizes, strict=True)]
     counts_of_counts, ends = np.zeros((order + 1, 5), np.int64), np.ones(order + 1, np.int64)
     for n in range(2, order + 1):

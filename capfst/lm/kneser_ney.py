@@ -212,8 +212,8 @@ class Estimator:
             elif n == 3:
                 target = buckets_of(partition, grams[:, _MIDDLE], grams[:, _FIRST])
             else:
-                target = buckets_of_nodes(counts.first_nodes[n - 2], grams[:, _MIDDLE])
-            sent.scatter(grams, target)
+                target = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
+            sent.scatter(grams, target.astype(np.uint32))
 
         for_each(send, range(len(nodes)), self.threads)
         nodes.close()
@@ -248,5 +248,6 @@ class Estimator:
         discount = discounts(counts.counts_of_counts[n])
         left = _smooth(grams, grams.view(np.float32), sorting, bounds, discount, contexts, back)
         if below is not None:
-            below.scatter(back, buckets_of_nodes(counts.first_nodes[n], back[:, _BACK_NODE]))
+            first_nodes, words, nodes = counts.first_nodes[n], back[:, _BACK_WORD], back[:, _BACK_NODE]
+            below.scatter(back, buckets_of_nodes(counts.partition, first_nodes, words, nodes))
         return use(contexts._replace(grams=placed[:left], prob=prob[:left]))

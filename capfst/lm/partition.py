@@ -10,13 +10,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import I64Array, U32Array, U32Strided, U64Array, i64, u64
+
 
 class Partition(NamedTuple):
-    """The mapping of n-grams of two or more words to buckets 0..n_buckets - 1."""
+    """The mapping of n-grams of two or more words to buckets 0..n_buckets - 1. Kernels take the whole tuple."""
 
-    first_bucket: npt.NDArray  # uint32[V + 1]: the first bucket of n-grams that end in the label
-    n_label_buckets: npt.NDArray  # uint64[V + 1]: the number of these buckets
-    tokens_before: npt.NDArray  # uint64[V + 1]: the fraction of tokens with smaller labels, times 2^32
+    first_bucket: U32Array  # uint32[V + 1]: the first bucket of n-grams that end in the label
+    n_label_buckets: U64Array  # uint64[V + 1]: the number of these buckets
+    tokens_before: U64Array  # uint64[V + 1]: the fraction of tokens with smaller labels, times 2^32
     n_buckets: int
 
     def last_words(self, bucket: int) -> tuple[int, int]:
@@ -40,13 +43,29 @@ def partition_tokens(tokens: npt.NDArray, size: int) -> Partition:
     return Partition(first_bucket.astype(np.uint32), n_label_buckets.astype(np.uint64), tokens_before, n_buckets)
 
 
+@inner
+def bucket_of(partition: Partition, word: i64, previous: i64) -> u64:
+    """Return the bucket of n-grams that end in the labels previous·word; it increases with `word`, then `previous`."""
+    n = partition.n_label_buckets[word]
+    if n == 1:
+        return partition.first_bucket[word]
+    return partition.first_bucket[word] + ((partition.tokens_before[previous] * n) >> u64(32))
+
+
 def buckets_of(partition: Partition, word: npt.NDArray, previous: npt.NDArray) -> npt.NDArray:
-    """Return uint32[n], the buckets of n-grams that end in the labels previous·word, uint32[n]; they increase with
-    `word`, then `previous`."""
+    """Return `bucket_of` for arrays of labels, uint32[n]."""
     further = partition.tokens_before[previous] * partition.n_label_buckets[word] >> np.uint64(32)
     return partition.first_bucket[word] + further.astype(np.uint32)
 
 
-def buckets_of_nodes(first_nodes: npt.NDArray, nodes: npt.NDArray) -> npt.NDArray:
-    """Return uint32[n], the buckets of n nodes (count.py). first_nodes: each bucket's first."""
-    return np.searchsorted(first_nodes[1:], nodes, side="right").astype(np.uint32)
+@allocating
+def buckets_of_nodes(partition: Partition, first_nodes: I64Array, words: U32Strided, nodes: U32Strided) -> U32Array:
+    """Return uint32[n], the buckets of n nodes (count.py) that end in these words. first_nodes: each bucket's first."""
+    buckets = np.empty(len(nodes), np.uint32)
+    for i in range(len(nodes)):
+        bucket = partition.first_bucket[words[i]]
+        if partition.n_label_buckets[words[i]] > 1:
+            while first_nodes[bucket + 1] <= nodes[i]:
+                bucket += 1
+        buckets[i] = bucket
+    return buckets

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE
 from capfst.kernels import allocating, kernel
-from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Strided, f64
+from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Strided, f64, i64
 from capfst.lm.kneser_ney import ABSENT, LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator, by_node, discounts
 from capfst.lm.levels import Level, cost, normalize, unigram_level
 from capfst.lm.partition import buckets_of_nodes
@@ -91,6 +91,13 @@ def _spread_context_size(size: U32Array, own: f64, score: F32Array) -> None:
         for i in range(begin, end):
             score[i] = min(f64(score[i]), worth)
         begin = end
+
+
+@kernel
+def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strided) -> None:
+    """Raise scores[nodes[i] - start] to at least least[i]; scores are the bits of float32s."""
+    for i in range(len(nodes)):
+        scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
 
 
 @allocating
@@ -172,8 +179,10 @@ class Pruner:
         rows[:, 1 + _PROB] = grams[:, PROB]
         rows[:, 1 + _SUFFIX] = grams[:, SUFFIX]
         rows[:, 1 + _SCORE] = score.view(np.uint32)
+        level = self.rows[contexts.order]
         first_nodes = self.counts.first_nodes[contexts.order]
-        self.rows[contexts.order].scatter(rows, buckets_of_nodes(first_nodes, grams[:, NODE]))
+        target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
+        level.scatter(rows, target)
         if self.options.prunes:
             return
         weights = np.empty((len(contexts.node), 3), np.uint32)
@@ -199,12 +208,13 @@ class Pruner:
         rows = by_node(self.rows[n].take(bucket), start, end - start)
         if longer is not None:
             needed = longer.take(bucket)
-            np.maximum.at(rows[:, _SCORE], needed[:, 0] - start, needed[:, 1])  # the bits of float32s, which sort alike
+            _raise_to(rows[:, _SCORE], start, needed[:, 0], needed[:, 1])
         ranked.put(bucket, rows)
         rows = rows[rows[:, _PREFIX] != ABSENT]
         if n > 2:
             shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
-            shorter.scatter(rows[:, [_PREFIX, _SCORE]], buckets_of_nodes(first_nodes[n - 1], rows[:, _PREFIX]))
+            target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
+            shorter.scatter(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32))
         histogram = np.bincount(rows[:, _SCORE] >> _SHIFT)
         with self.lock:
             self.histogram[: len(histogram)] += histogram

@@ -17,7 +17,7 @@ from capfst.lm import count as counting
 from capfst.lm import estimate as building
 from capfst.lm.count import COUNT, FIRST, OCCURRENCES, PARENT, NgramCounts, count
 from capfst.lm.estimate import temporary_space
-from capfst.lm.partition import buckets_of, partition_tokens
+from capfst.lm.partition import bucket_of, partition_tokens
 from capfst.options import TrainOptions
 from capfst.system.buckets import Store
 from capfst.system.radix_sort import refine
@@ -97,7 +97,7 @@ def test_refine_is_a_stable_sort(keys: list[int], random) -> None:
 def test_partition_increases_with_the_words(tokens: list[int], size: int) -> None:
     parts = partition_tokens(np.array(tokens), size)
     pairs = [(word, previous) for word in range(len(tokens)) for previous in range(len(tokens)) if tokens[previous]]
-    buckets = buckets_of(parts, *np.array(pairs, np.uint32).T).tolist()
+    buckets = [bucket_of(parts, *pair) for pair in pairs]
     assert buckets == sorted(buckets)
     assert all(bucket < parts.n_buckets for bucket in buckets)
     for (word, _), bucket in zip(pairs, buckets, strict=True):
