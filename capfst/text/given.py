@@ -76,7 +76,7 @@ it has changed."""
 
 
 class Text(NamedTuple):
-    """A text as it is meant."""
+    """A text with characters instead of entities, and without the endings of inclusive forms."""
 
     buf: U8Array
     given: U8Array  # with its entities, and with the endings of inclusive forms
