@@ -519,7 +519,7 @@ class Pipeline:
         self.options.check_call("source")
         if self.loaded.bilingual is None:
             raise ModelError(
-                f"{self.loaded.model.path}: the model has learned nothing from translations. Make one that has with"
+                f"{self.loaded.model.path}: the model has learned nothing from translations. Make one with"
                 " `train_bilingual`."
             )
         return self.loaded.bilingual
