@@ -2,8 +2,8 @@
 
 `RecaseOptions` are those of `capfst.load` and of a Recaser's calls, of `capfst recase`, `capfst batch` and requests to
 `capfst serve`; `TrainOptions` those of `capfst.train` and `capfst train`; `ServeOptions` those of `capfst serve`. A
-field that is added here is an option in all of these places: its name is the keyword in Python, and with hyphens the
-flag on the command line.
+field that is added here becomes an option in all of these places: its name is the keyword in Python and, with hyphens,
+the flag on the command line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UserEntry = tuple[str, float | None]
 """A word or phrase that the user gives at recasing, and its weight."""
 
 MAX_WEIGHT = 1000
-"""Nats of an entry of a word list; more would be lost in the rounding of costs, and decide no more."""
+"""Of an entry of a word list, in nats. More would decide nothing else, and be lost in the rounding of costs."""
 MAX_ORDER = 5
 MAX_CASINGS = 1_000_000  # of one line
 FORMATS = (
@@ -65,7 +65,7 @@ CALLS = {
     "stream": "a stream",
     "uncased": "a model that does not restore case",
 }
-"""What some options cannot be used with, as messages name it."""
+"""Calls and kinds of text that some options cannot be used with, as messages name them."""
 
 
 def option(
@@ -94,7 +94,7 @@ def option(
         group: the heading in `--help`, if it is not the GROUP of the class.
         not_for: those of `CALLS` that refuse it.
         idle_with: those of `CALLS`, and options, with which it has no effect; the command line refuses these, too.
-        limited: the values for which `not_for` and `idle_with` hold, if not for all but the default.
+        limited: the values for which `not_for` and `idle_with` hold, if not for all values except the default.
         requires: the option without which it has no effect; the command line refuses that.
     """
     metadata = {
@@ -175,8 +175,7 @@ class RecaseOptions(_Validated):
     )
     only: str | None = option(
         None,
-        "Change only this. starts: capitalize the first word of each sentence, and I; all other words stay as they are."
-        "  [default: change the case of all words]",
+        "Change only these words. starts: capitalize first words of sentences, and I.  [default: change all words]",
         choices=("starts",),
         not_for=("uncased", "respelled", "explain"),
     )
@@ -202,14 +201,14 @@ class RecaseOptions(_Validated):
     )
     cells: bool = option(
         False,
-        "Each line is a cell of a table or an entry of a list, such as a name: the lines are evidence for the capitals"
-        " of each other.",
+        "Treat each line as a cell of a table or an entry of a list, such as a name: the cells are evidence for each"
+        " other's capitals.",
         not_for=("before", "single_line", "source", "stream", "json_lines", "recase_lines", "running", "uncased"),
         idle_with=("context",),
     )
     wrapped: bool = option(
         False,
-        "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",
+        "Recase the lines of a paragraph of hard-wrapped text as one text. Blank lines separate paragraphs.",
         not_for=("before", "source", "stream", "explain"),
         idle_with=("single_line", "running", "cues"),
     )
@@ -219,7 +218,7 @@ class RecaseOptions(_Validated):
     )
     abbreviations: tuple[Path, ...] = option(
         (),
-        "Your own abbreviations, one per line: the period after one does not end a sentence (repeatable).",
+        "Your own abbreviations, one per line, after which no sentence ends (repeatable).",
         kind="files",
     )
     markup: str = option(
@@ -233,7 +232,7 @@ class RecaseOptions(_Validated):
     words: tuple[str | UserEntry, ...] = option(
         (),
         "Word list: words and phrases to write as they are listed, one per line, each with an optional weight in nats"
-        f" after a tab; or the name of a list that capfst includes: {', '.join(LISTS)} (repeatable).",
+        f" after a tab; or the name of an included list: {', '.join(LISTS)} (repeatable).",
         kind="files",
         not_for=("uncased",),
         idle_with=("only",),
@@ -258,7 +257,7 @@ class RecaseOptions(_Validated):
     )
     input_case: str | None = option(
         None,
-        "Use of the case in the input. ignore: none. keep: words with a capital stay as they are, except in lines in"
+        "Use of the case in the input. ignore: none. keep: leave words with a capital as they are, except in lines in"
         " capitals and in Title Case. evidence: weigh it against the context, by how reliable it is in the line and the"
         " text.  [default: evidence, if the model has learned it, else ignore]",
         choices=("ignore", "keep", "evidence"),
@@ -274,7 +273,7 @@ class RecaseOptions(_Validated):
     remarks: str = option(
         KEEP,
         "Sounds and remarks in brackets in subtitles, such as [MUSIC]: keep them as they are, write them in lower case,"
-        " or capitalize their first word; names have capitals.",
+        " or capitalize their first word. Names get capitals.",
         choices=REMARKS,
         not_for=("single_line", "source", "stream", "recase_lines", "uncased"),
     )
@@ -286,7 +285,7 @@ class RecaseOptions(_Validated):
     )
     engine: str = option(
         "fast",
-        "Search with compiled kernels, or, slowly, with OpenFst's composition and shortest path: the same text.",
+        "Search with compiled kernels, or, slowly, with OpenFst. Both give the same text.",
         choices=("fast", "openfst"),
         group=RUNNING,
     )
@@ -298,13 +297,13 @@ class RecaseOptions(_Validated):
             raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
         if self.repair and (self.restores_marks or self.input_case or self.only):
             raise OptionError(
-                "`repair` cannot be used with `restore`, `input_case` and `only`: it chooses by itself what to change."
+                "`repair` cannot be used with `restore`, `input_case` and `only`, which it sets itself. Leave them out."
             )
         if self.remarks != KEEP and (self.repair or self.only):
-            raise OptionError("`remarks` cannot be used with `repair` and `only`, which leave remarks as they are.")
+            raise OptionError("`remarks` cannot be used with `repair` and `only`, which keep remarks. Leave one out.")
         for name in "only", "sentence_case", "remarks":
             if self.restore == PUNCTUATION[0] and getattr(self, name) not in (None, False, KEEP):
-                raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
+                raise OptionError(f"`{name}` needs `restore={PUNCTUATION[1]!r}`, because marks alone change no word.")
 
     @property
     def restores_marks(self) -> bool:
@@ -405,7 +404,7 @@ class TrainOptions(_Validated):
     words: tuple[Path, ...] = option(
         (),
         "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable)."
-        " If a tab and the number of its occurrences follow each entry, the list is only evidence.",
+        " If a tab and a number of occurrences follow each entry, the list is only evidence.",
         kind="files",
         group=VOCABULARY,
     )
@@ -553,8 +552,8 @@ class ServeOptions(_Validated):
     port: int = option(8000, "Port to listen on; 0 selects a free one.", least=0, most=65535, group=LISTENING)
     cors: tuple[str, ...] = option(
         (),
-        "Origin, such as https://example.org, whose pages may call the service, and whose host is a name of the"
-        " service; * for any (repeatable).",
+        "Origin, such as https://example.org, whose pages may call the service, and whose host is accepted as a name of"
+        " the service; * for any (repeatable).",
         kind="names",
         group=LISTENING,
     )
@@ -565,13 +564,13 @@ class ServeOptions(_Validated):
     max_requests: int = option(
         256,
         "Requests that are handled at once; further ones get status 429. Also the limit of arriving bodies, and of open"
-        " streams: for a further one, the one that has waited longest is closed.",
+        " streams; beyond it, the one that has waited longest is closed.",
         least=1,
     )
     max_connections: int = option(
         4096,
-        "Connections that are open at once. For a further one, the one that has waited longest for a request is closed;"
-        " if none waits, the further one gets status 503.",
+        "Connections that are open at once. Beyond it, the one that has waited longest for a request is closed; if none"
+        " waits, the new one gets status 503.",
         least=1,
     )
     timeout: int = option(

@@ -74,7 +74,7 @@ _begins_word = re.compile(rb"[^\s!-/:-@\[-`{-~]").match
 
 
 class Pipeline:
-    """The stages for one model and one set of options. Threads may share it.
+    """The stages for one model and one set of options. Threads may share a pipeline.
 
     Raises:
         OptionError: an option that the model does not support.
@@ -95,8 +95,8 @@ class Pipeline:
             begins_alone = options.capitalizes_first or text_has_case
             self.start_cost, start = (0.0, model.start) if begins_alone else (cost, after_token)
             self.engine = copy.copy(loaded.engine(options.engine))
-            # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
-            # its case. Nobody said the start token, so it costs nothing.
+            # A sentence inside a line also gets intrinsic case, to which `sentence_case` adds the capital, unless the
+            # text already has its case. The start token is not part of the text, so it costs nothing.
             self.engine.starts = Starts(start, model.start if text_has_case else after_token)
         making.result()
         if options.language is not None:
@@ -104,7 +104,7 @@ class Pipeline:
 
     @cached
     def writer(self) -> Pipeline:
-        """The pipeline that writes all of a text to be repaired, as if it had no case."""
+        """The pipeline that recases all of a text, as if it had no case, so that `repair` can compare them."""
         marks = PUNCTUATION[1] if "punctuation" in self.loaded.model.parts else None
         changed = replace(self.options, repair=False, sentence_case=True, input_case="ignore", restore=marks)
         return Pipeline(self.loaded, changed)
@@ -138,7 +138,7 @@ class Pipeline:
         return wanted
 
     def _load(self) -> None:
-        """Load the parts that the options need, and call their kernels once, while the engine is built."""
+        """Load the parts of the model that the options need, and call their kernels once, while the engine is built."""
         options, loaded = self.options, self.loaded
         self.context, self.spellings = (loaded.context, loaded.spellings) if options.context else (None, None)
         self.boundaries = loaded.boundaries(options.abbreviations, options.language, options.context)
@@ -149,7 +149,7 @@ class Pipeline:
 
     @property
     def is_written(self) -> bool:
-        """Whether `prepared` pieces are the output: their case is not restored, or has been."""
+        """Whether the pieces from `prepared` are the output: if only marks are restored, or after a repair."""
         return self.options.restore == PUNCTUATION[0] or self.options.repair
 
     def _number_of(self, language: str) -> int:
@@ -177,8 +177,8 @@ class Pipeline:
         """P = bestpath(S ∘ T ∘ LM): return the words of a text, and all of it in its best casing.
 
         block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
-        None: each line is on its own. begin: a byte offset; the words before it stay as they are, and are evidence for
-        the others.
+        None if each line is independent. begin: a byte offset; the words before it stay as they are, and are evidence
+        for the others.
         """
         text = self.text(buf, block)
         words = self.words(text.buf)  # S ∘ T
@@ -199,13 +199,13 @@ class Pipeline:
         return self.surface(buf, words, path, costs, n_given)  # P
 
     def text(self, buf: Buffer, block: Block | None = None) -> Text:
-        """Return a text as it is meant, which all stages read. block: as in `recase`; an alignment counts the words of
-        a text as it was given."""
+        """Return a text as all stages read it: with characters instead of entities, and without the endings of
+        inclusive forms. block: as in `recase`; an alignment counts the words of the original text."""
         is_aligned = block is not None and block.source is not None
         return read(buf, keeps_entities=self.pretokenized, keeps_spaces=is_aligned)
 
     def written(self, text: Text, words: Words, recased: memoryview) -> memoryview:
-        """Return a recased text with what was given: its entities, and the endings of inclusive forms."""
+        """Return a recased text with the entities and the endings of inclusive forms that the original text has."""
         if not text.starts.size:
             return recased
         of_protected = words.token_types == PROTECTED
@@ -220,7 +220,7 @@ class Pipeline:
         return words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends))
 
     def tokens(self, buf: Buffer) -> Words:
-        """Return the words of a text, with their offsets in it as it was given."""
+        """Return the words of a text, with their offsets in the original text."""
         text = self.text(buf)
         return self._as_given(self.loaded.transducer.words(text.buf), text)
 
@@ -231,14 +231,14 @@ class Pipeline:
         return self.punctuator.marks(buf)
 
     def punctuated(self, buf: Buffer, begin: int = 0, pauses: Pauses = NO_PAUSES) -> Buffer:
-        """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
+        """Return a text with marks restored after the byte offset `begin`, before it is recased."""
         if self.punctuator is None:
             return buf
         return self.punctuator.insert(buf, begin, self.options.keep_marks, pauses)
 
     def _uses_case(self, buf: Buffer, style: Style | None, block: Block | None = None) -> bool:
-        """Return whether the written case of some lines may count: in a text without capitals, and in a translation, it
-        does not."""
+        """Return whether the written case of some lines may count. In a text without capitals, and in a translation, it
+        does not count."""
         if block is not None and block.source is not None:
             return False
         if self.input_case == "ignore" or self.loaded.model.symbols.language.restored != "case":
@@ -375,7 +375,7 @@ class Pipeline:
         return self._recased(text, style)[0]
 
     def _recased(self, text: bytes, style: Style | None) -> tuple[memoryview, list[Stretch]]:
-        """Return a text in its best casing, and its stretches that were repaired, with the option `repair`."""
+        """Return a text in its best casing, and, with the option `repair`, its repaired stretches."""
         had_capital = style is None or style.has_capital
         recased, stretches = [], []
         text = self.unwrapped(text)
@@ -387,12 +387,12 @@ class Pipeline:
         whole = self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
         has_first = style is not None and style.has_capital > had_capital  # the first capitals of the text
         if has_first and not self.punctuator and not input_case.has_capital(np.frombuffer(whole, np.uint8)):
-            return self._recased(bytes(whole), None)[0], stretches  # all were wrong, and are no evidence
+            return self._recased(bytes(whole), None)[0], stretches  # all capitals were wrong, so they are no evidence
         return whole, stretches
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
-        """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the
-        option `document`, documents and their own."""
+        """Yield the pieces of a text that are recased one after the other, and the style of each: that of the text or,
+        with the option `document`, of the document."""
         for part in whole_documents([text]) if self.options.document and text else (text,):
             of_part = Style() if self.options.document else style
             head = of_part.head(part) if of_part and self.input_case == "evidence" else 0
@@ -407,9 +407,8 @@ class Pipeline:
     def prepared(
         self, text: bytes, style: Style | None = None
     ) -> Iterator[tuple[Buffer, Style | None, Repaired | None]]:
-        """Yield the pieces of a text and their style as `pieces` does, with the marks that they are to have; with the
-        option `repair`, also what was repaired, with the spans of the stretches in the text, and their lines in the
-        file."""
+        """Yield the pieces of a text and their style as `pieces` does, with marks restored. With the option `repair`,
+        also yield the repaired text, with the spans of the stretches in the text, and their lines in the file."""
         source = text.wrapped if isinstance(text, Unwrapped) else text
         if not self.options.repair:
             pauses, begin = NO_PAUSES, 0
@@ -447,7 +446,7 @@ class Pipeline:
         return memoryview(bytes(recased) + self.recase_utf8(rest)) if rest else recased
 
     def recase_text(self, text: bytes) -> memoryview:
-        """Return a text in its best casing, given also its style."""
+        """Return a text in its best casing, with its style as evidence."""
         return self.recase_utf8(text, Style())
 
     def unwrapped(self, text: bytes) -> bytes:
@@ -455,20 +454,20 @@ class Pipeline:
         return unwrap(text, self.loaded.has_forms) if self.options.wrapped else text
 
     def rewrapped(self, text: bytes, recased: memoryview) -> memoryview:
-        """Return the recased text of `unwrapped` with the line ends that the text had."""
+        """Return the recased text of `unwrapped` with the original line ends."""
         return rewrap(text, recased) if isinstance(text, Unwrapped) else recased
 
     def recase_blocks(
         self, blocks: Iterable[bytes], jobs: int = 1, take: TakeStretches = lambda found: None
     ) -> Iterator[bytes | memoryview]:
-        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late. Of the
-        running text of a part of a file, yield the part.
+        """Recase a text, in blocks of whole lines, in `jobs` threads. Yield the blocks in order, a few blocks late; for
+        the running text of a part of a file, yield the part.
 
-        take: is called with the stretches of each block that were repaired, with their lines in the file."""
+        take: called with the repaired stretches of each block, with their lines in the file."""
         style, blocks = Style(), iter(blocks)
 
         def recased_of(block: bytes) -> tuple[bytes | memoryview, list[Stretch], int]:
-            """Return the block recased, without keeping it; and, for `repair`, what was repaired and its lines."""
+            """Return the recased block, without keeping it; and, for `repair`, its stretches and number of lines."""
             recased, found = self._recased(block, style)
             if isinstance(block, SpokenText):
                 return block.running.written(recased), found, block.running.n_lines
@@ -520,7 +519,7 @@ class Pipeline:
         self.options.check_call("source")
         if self.loaded.bilingual is None:
             raise ModelError(
-                f"{self.loaded.model.path}: the model has learned nothing from translations. Make one that has with"
+                f"{self.loaded.model.path}: the model has learned nothing from translations. Make one with"
                 " `train_bilingual`."
             )
         return self.loaded.bilingual
@@ -587,11 +586,11 @@ class Pipeline:
                 best.setdefault(casing, (cost + self.start_cost, path))
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return dict(islice(best.items(), n))
-            n_paths *= 2  # paths are written alike that differ in sentence boundaries, or before `sentence_case`
+            n_paths *= 2  # paths that differ in sentence boundaries, or only before `sentence_case`, are written alike
 
     def best_words(self, lattice: WordLattice, rescoring: Rescoring) -> tuple[float, bytes]:
-        """Return the cost of the best path through a word lattice, and its words, to be recased with all weights: here,
-        T has none. Raises: CorpusError if the LM allows no path."""
+        """Return the cost of the best path through a word lattice, and its words, which must still be recased, because
+        this search has no weights on T. Raises: CorpusError if the LM allows no path."""
         check()
         words = self.loaded.transducer.words(self.text(np.frombuffer(lattice.spoken, np.uint8)).buf)
         cost, arcs = self.engine.best_arcs(token_lattice(lattice, words, self.loaded.lm, rescoring))
@@ -602,7 +601,7 @@ class Pipeline:
         return cost + rescoring.weight * self.start_cost, b" ".join(filter(None, found))
 
     def confidence(self, line: Block) -> tuple[str, list[Change]]:
-        """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
+        """Return one line in its best casing, and the changed words with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
         passes = openings(
@@ -636,7 +635,7 @@ class Pipeline:
         return all_paths(line_lattice(words, costs.arc_costs, lm.unknown, stays_first), lm, starts)
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
-        """Return a text with its words in the surface forms of a path, and with what was given besides."""
+        """Return a text with its words in the surface forms of a path, and everything else as in the original text."""
         return np.frombuffer(self.written(text, words, self.surface(text.buf, words, path, costs)), np.uint8)
 
     def sentences(self, line: bytes) -> list[bytes]:
@@ -650,7 +649,7 @@ class Pipeline:
 
 
 def is_blank(buf: Buffer) -> bool:
-    """Return whether a text is white space, which need not be recased: a file of it may decompress to gigabytes."""
+    """Return whether a text is white space, which is copied: a small file of it may decompress to gigabytes."""
     return not bytes(buf[:_HEAD]).strip() and not bytes(buf).strip()
 
 

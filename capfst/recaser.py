@@ -1,7 +1,7 @@
 """Recasing of str: texts, lines, translations, n-best lists, confidences and sentences (pipeline.py does the work).
 
-A pickled Recaser holds the path of its model, which each process maps for itself: a task costs no loading, and all
-processes of a machine share the mapping.
+A pickled Recaser contains only the path of its model. Each process maps the file, so that all processes of a machine
+share its memory.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
 
 
 class Recased(NamedTuple):
-    """A line in its best casing, and the words that this changed."""
+    """A line in its best casing, and the changed words."""
 
     text: str
     changes: list[Change]
@@ -70,8 +70,8 @@ class BestPath(NamedTuple):
 class Recaser:
     """Restores case with one model; threads may share it.
 
-    The options hold for all calls; each method takes the same options as keywords for one call, without loading
-    anything anew: `recaser(text, sentence_case=True)`.
+    The options apply to all calls. Each method takes the same options as keywords for one call, without loading the
+    model again: `recaser(text, sentence_case=True)`.
 
     Args:
         model: the model (`capfst.load` opens one).
@@ -94,7 +94,7 @@ class Recaser:
         self._of_call = lru_cache(SETS_OF_OPTIONS, typed=True)(lambda **options: self._pipeline_of(options, ""))
 
     def pipeline_with(self, options: Mapping[str, Any], call: str) -> Pipeline:
-        """Return the pipeline with these options of one call, whose name an error has."""
+        """Return the pipeline with these options of one call, whose name is for errors."""
         if not options:
             return self.pipeline
         with suppress(TypeError):  # an unknown keyword, or a value that is not hashable, such as a mapping of words
@@ -164,8 +164,8 @@ class Recaser:
         """Yield each line in its best casing as soon as it is known, with a line break if it came with one.
 
         Lines that are available at once are recased together. An iterator is read in a thread of its own, up to a few
-        thousand lines ahead, so that waiting for the next line delays none. With `document`, a line waits until its
-        document is complete. With `wrapped`, each item is a text of its own, whose lines are joined.
+        thousand lines ahead, so that waiting for the next line does not delay the others. With `document`, a line
+        waits until its document is complete. With `wrapped`, each item is a text of its own, whose lines are joined.
 
         Raises:
             TypeError: a single str, or a line that is not a str.
@@ -178,7 +178,7 @@ class Recaser:
         return self._recase_lines(lines, pipeline, Style())
 
     def _recase_lines(self, lines: Iterable[str], pipeline: Pipeline, style: Style | None) -> Iterator[str]:
-        """Recase lines of a text that has a style, or lines that are each on their own."""
+        """Recase lines of a text that has a style, or independent lines."""
         checked = map(_text, count(1), lines)
         if pipeline.options.wrapped:
             return (decoded(pipeline.recase_utf8(_utf8(text))) for text in checked)
@@ -234,8 +234,8 @@ class Recaser:
         return [Candidate(cost, decoded(casing)) for cost, casing in found]
 
     def confidence(self, text: str, source: str | None = None, alignment: str | None = None, **options: Any) -> Recased:
-        """Return one line in its best casing, and each word that this changes: its position, and the log-odds against
-        all of its other casings (+inf if it has none). `source` and `alignment` are those of `recase_aligned`.
+        """Return one line in its best casing, and each changed word: its position, and the log-odds against all other
+        casings (+inf if it has none). `source` and `alignment` are those of `recase_aligned`.
 
         Raises:
             CorpusError: the text has a line break.
@@ -254,8 +254,8 @@ class Recaser:
         """Return why one line is cased as it is: for each word the casings that competed, with the parts of their
         costs, and the n best casings of the line, whose costs are those of `nbest`.
 
-        With `document`, the text may have several lines, of which the one with the number `line` is explained, given
-        the others. `source` and `alignment` are those of `recase_aligned`.
+        With `document`, the text may have several lines, and the line with the number `line` is explained, given the
+        others. `source` and `alignment` are those of `recase_aligned`.
 
         Raises:
             CorpusError: the text has a line break, but is not a document; or the line is too long.

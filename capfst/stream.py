@@ -1,11 +1,11 @@
-"""Restore the case of text while it is still being spoken: of words, or of growing hypotheses of an utterance.
+"""Restore the case of text while it is being spoken: of single words, or of growing hypotheses of an utterance.
 
-In: the words of an utterance, one after the other (`add`), or a recognizer's hypotheses of all of it (`revise`). Out:
-the same words in their best casing. A word is settled as soon as `look_ahead` words follow it: its casing is given out,
-and stays unless the recognizer changes the word.
+In: the words of an utterance, one after the other (`add`), or a recognizer's hypotheses of the whole utterance
+(`revise`). Out: the same words in their best casing. A word is settled as soon as `look_ahead` words follow it: it is
+returned, and keeps its casing unless the recognizer changes the word.
 
-Each step recases, as one line, the words that are not settled and up to CONTEXT words before them. So the search is
-that of any line, and the time per word does not depend on the length of an utterance; `add` forgets all earlier words.
+Each step recases, as one line, the words that are not settled and up to CONTEXT words before them. So streams need no
+search of their own, and the time per word does not depend on the length of an utterance; `add` forgets earlier words.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Given(NamedTuple):
     cased: str
 
     def without_mark(self, word: str) -> _Given:
-        """Return the word as it is without the mark that was inserted; the next words may show that it has none."""
+        """Return the word without the inserted mark, because the next words may show that it has none."""
         at = next((k for k, (a, b) in enumerate(zip(word, self.marked, strict=False)) if a != b), len(word))
         return self if self.marked == word else _Given(word, self.cased[:at] + self.cased[at + 1 :])
 
@@ -69,15 +69,15 @@ class Stream:
         self._style = self._learned.frozen()
         self._words: list[str] = []
         self._spaces = [""]  # before each word, and after the last one
-        self._given: list[_Given | None] = []  # the words as they were given out
+        self._given: list[_Given | None] = []  # the words as they were returned
         self._n_settled = 0
 
     def add(self, words: str) -> str:
         """Add the next words of the utterance, and return the text that this settles.
 
-        Each call gives whole words: they are separated from those before by a blank, unless there is white space. A
-        line break ends the utterance. Joined, the texts that `add` and `end` return are the words in their casing; how
-        many words each call gives does not matter. White space is returned with the word after it.
+        Each call takes whole words; a blank separates them from the words before, unless there is white space. A line
+        break ends the utterance. The texts that `add` and `end` return, joined, are the words in their casing, however
+        the words are divided into calls. White space is returned with the word after it.
 
         Raises:
             TypeError: not a str.
@@ -101,7 +101,7 @@ class Stream:
         return settled
 
     def _settle(self) -> str:
-        """Return the next word with the white space before it; forget the words that are too far before."""
+        """Return the next word with the white space before it; forget words that are too far away to matter."""
         k = self._n_settled
         given = self._given[k] = self._recased()[k]
         text = self._spaces[k] + given.cased
@@ -112,10 +112,10 @@ class Stream:
         return text
 
     def revise(self, hypothesis: str) -> Hypothesis:
-        """Replace the utterance by the recognizer's current hypothesis of all of it, and return that in its casing.
+        """Replace the utterance by the recognizer's current hypothesis of it, and return the hypothesis in its casing.
 
-        Settled words that the recognizer keeps also keep their casing, whatever words it changes, inserts or deletes.
-        (Of words from `add`, a stream remembers only the last ones that it has settled.)
+        Settled words that the recognizer keeps also keep their casing, whatever other words it changes, inserts or
+        deletes. (A stream remembers only the last of the words that `add` has settled.)
 
         Raises:
             CorpusError: the hypothesis has a line break.
@@ -158,8 +158,8 @@ class Stream:
     def __call__(self, words: Iterable[str]) -> Generator[str, None, None]:
         """Yield the words of an utterance in their casing, without white space, each as soon as it is settled.
 
-        Words are taken one by one, only when the next one is asked for. If the generator is closed, the utterance is
-        dropped.
+        The next word of the iterable is read only when the consumer asks for the next word. If the generator is closed,
+        the utterance is dropped.
 
         Raises:
             TypeError: a single str, or a word that is not a str.
@@ -177,7 +177,7 @@ class Stream:
             self._begin()
 
     def _recased(self, has_ended: bool = False) -> list[_Given]:
-        """Return the words as they were given out, or as they look now."""
+        """Return the words as they were returned, or as they look now."""
         n_given = [*self._given, None].index(None)
         begin = max(0, n_given - CONTEXT)
         settled = zip(self._spaces[begin:], self._given[begin:n_given], strict=False)

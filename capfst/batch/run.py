@@ -69,7 +69,7 @@ class Runner(Protocol):
 
 
 class LocalRunner(NamedTuple):
-    """Recases the files of a run on this machine. Holds what all files share."""
+    """Recases the files of a run on this machine; has the state that all files share."""
 
     out: Path
     options: BatchOptions
@@ -82,12 +82,12 @@ class LocalRunner(NamedTuple):
     advance: Callable[[int], None]
 
     def refreshed(self, entry: ManifestEntry | None, file: PlannedFile) -> ManifestEntry | None:
-        """Return the entry of a file with its current stamps; None if its output would not be the same if it were made
-        again."""
+        """Return the entry of a file with its current stamps; None if recasing the file again could change its
+        output."""
         try:
             if entry is None or entry.made_by != self.casing | format_of(file.input, self.options).settings:
                 return None
-        except Exception:  # recasing it reports why
+        except Exception:  # recasing the file reports why
             return None
         read, written = entry.read.refreshed(file.input), entry.written.refreshed(file.output)
         if read is None or written is None:

@@ -4,9 +4,8 @@ In: both texts, their links, and the costs of casings without the source. Out: t
 evidence of the source (evidence.py). A source word in mixed case is a casing of the same word in the translation
 (iPhone, LibreOffice), even if the model lacks it.
 
-Words with which a sentence may begin have no costs but the LM's and the source's: the context model tells the case
-that they have inside a sentence. A source line without contrast, all in lower case or all in upper case, is no
-evidence.
+Words that may begin a sentence only have the costs of the LM and the source, because the context model predicts the
+case inside a sentence. A source line without contrast, all in lower case or all in upper case, is no evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The case of the source as evidence of the true case of a translation, as the case of the input is one
+"""The case of the source as evidence of the true case of a translation, like the case of the input
 (context/channel.py).
 
 In: both texts and the links between their words (`fill_templates`: features of a word, its source word, its neighbors,
@@ -10,8 +10,8 @@ learned, the first factor is that of a model of the same features without the so
 each word as in new text. It is not kept: it stands for the model that recases, which may have seen the translations. So
 the weights hold only what the source adds.
 
-Without the source, nothing is known of words with which a sentence may begin, as LM and context model tell the case
-that words have inside a sentence.
+Without the source, nothing is known of words that may begin a sentence, because LM and context model predict the case
+inside a sentence.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from capfst.text.sentences import has_ended
 from capfst.text.strings import Strings
 
 _V, _PERIOD = ord("v"), ord(".")
-_ROOM = 16  # so many words leave room for another one, of glued words
-_KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of up to so many
+_ROOM = 16  # with this many words, there is room for another one, of glued words
+_KEPT = 1 << 21  # bytes of text: a thread keeps the memory for the tokens of at most this many
 
 
 class LowerCase(NamedTuple):
@@ -161,7 +161,7 @@ def _match(
                 is_word, kind = token_type == tok.WORD or token_type == tok.COMPOUND, i64(NOTHING)
                 if not pretokenized and (buf[start] | 32 == _V or (n_forms == 0 and is_word)):
                     kind = search(buf, start, -1, end, WHOLE_WORD, info, automaton)[0]
-                if kind == VERSION:  # the LM writes all digits 0: v0.0 in it does not make v2.0 known
+                if kind == VERSION:  # the LM writes all digits as 0: v0.0 in the LM does not make v2.0 a known word
                     label, n_forms = u32(0), u32(0)
                 if n_forms == 0 and is_word and not pretokenized:
                     n_periods = periods_in_glued(buf, start, end, info)
@@ -205,7 +205,7 @@ class Transducer:
     ) -> None:
         self.symbols = symbols
         self._glue = glue
-        self._bits = np.empty(0, np.uint8)  # what each word may be among glued ones, when it is known
+        self._bits = np.empty(0, np.uint8)  # what each word may be in glued words, once it is known
         self.pretokenized = pretokenized
         self.index = ix.build_index(symbols, starts, costs)
         self._of_thread = threading.local()

@@ -1,10 +1,10 @@
 """Units after numbers (200 mcg, 5000 mAh, 3h), abbreviations (z.B., Nr. 5) and paragraphs (5(a)(iii)): arcs of T, like
 words that the user gives (user_words.py).
 
-In: the words of a text. Out: its units and abbreviations, each the only casing of its word. They are in their case in
-`grammars/units.tsv` and `grammars/abbreviations.tsv`. A number precedes the unit, in its word (3h) or in the word
-before, maybe with a hyphen, or another unit and a slash (10 mg/kg); a number has digits, and no letters. A period
-follows the abbreviation. What is written in mixed case (Gb) may be something else, so it is left.
+In: the words of a text. Out: its units and abbreviations, each the only casing of its word, as `grammars/units.tsv` and
+`grammars/abbreviations.tsv` list them. A number precedes the unit, in its word (3h) or in the word before, maybe with a
+hyphen, or another unit and a slash (10 mg/kg); a number has digits, and no letters. A period follows the abbreviation.
+A word in mixed case in the input (Gb) may be another unit, so it stays as it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command line: one verb per step; `capfst VERB --help` describes each.
 
 Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line gives the problem,
-its place and a remedy); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of
+its place and a remedy); 2 for invalid usage; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of
 stdout is gone.
 
 Commands share `options`, `hints`, `streams` and `exit_status`. A command's module is imported when it is needed, and it

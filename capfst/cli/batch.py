@@ -73,8 +73,8 @@ def batch(
 
     INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv, .csv, subtitles and transcripts
     (plain, .gz, .zst, .bz2, .xz), and .parquet. The outputs have the same formats and the same tree below --output.
-    Files that an earlier run finished are skipped. Without --field or --column, the field or column `text` is recased;
-    without --field or --format, .json files in folders are skipped if no field is known.
+    Files that an earlier run finished are skipped. The default field or column is `text`. Without --field or --format,
+    .json files in folders are skipped if no field is known.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/

@@ -93,5 +93,5 @@ def _stdin() -> str:
     for block in read_text((), "strict"):
         text += block
         if len(text) > _LARGEST:
-            raise CorpusError("<stdin>: too much text to be explained. Give a line, or a document.")
+            raise CorpusError("<stdin>: too much text to explain. Give a line, or a document.")
     return text.decode().removesuffix("\n")

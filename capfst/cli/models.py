@@ -77,8 +77,8 @@ def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
 def mix(
     lms: tuple[Named, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
 ) -> None:
-    """Interpolate models linearly into one backoff model, with the context model of the one with the largest weight,
-    which also gets the other models' evidence on the shapes of words.
+    """Interpolate models linearly into one backoff model. It gets the context model of the one with the largest weight,
+    with the other models' evidence on the shapes of words.
 
     \b
     capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
@@ -98,7 +98,7 @@ def mix(
     click.echo(f"context model: {mixed.context or 'none, so only the LM decides'}", err=True)
 
 
-@cli.command("import", short_help="Compile an ARPA model, or align an FST.")
+@cli.command("import", short_help="Compile an ARPA model, or convert an FST.")
 @click.argument("source", type=cli.FILE)
 @cli.model_output_option
 @cli.option(
@@ -109,10 +109,10 @@ def mix(
 @cli.options_of(TrainOptions, "language", "restore", "grammar")
 @cli.option("-q", "--quiet", is_flag=True, help="Print errors only, no notes.")
 def import_(source: Path, output: Path, pretokenized: bool, quiet: bool, **options: Any) -> None:
-    """Compile an ARPA model whose words are surface forms, or align a model that OpenFst or pynini wrote.
+    """Compile an ARPA model whose words are surface forms, or convert a model that OpenFst or pynini wrote again.
 
     SOURCE is an ARPA file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm): plain, .gz, .zst, .bz2 or .xz. Or it is
-    a capfst model that OpenFst wrote again, as type vector or const; what it records needs no options.
+    a capfst model that OpenFst wrote again, as type vector or const; it needs no options.
 
     \b
     capfst import model.arpa.gz -o cap.fst

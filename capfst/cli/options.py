@@ -212,7 +212,7 @@ errors_option = options_of(op.TrainOptions, "errors")
 encoding_option = options_of(op.TrainOptions, "encoding")
 texts_options = options_of(op.TrainOptions, "field", "column", "delimiter", "encoding", "errors")
 LATTICE = "lattice"
-"""The format of word lattices and confusion networks, of whose words only the best ones are recased."""
+"""The format of word lattices and confusion networks, of which only the best path is recased."""
 
 
 def formats_option(formats: tuple[str, ...], more: str = "") -> Decorator:
@@ -251,11 +251,8 @@ runner_options = together(
 def translation_options(source: str, align: str, suffix: str = "", **settings: Any) -> Decorator:
     """Make the options --source and --align, given what they hold. suffix: of their flags."""
     settings["group"] = op.TRANSLATIONS
-    needs = "It requires a model that learned from translations (capfst train-bilingual)."
-    pairs = (
-        "0-0 1-2 …, source index first. Without it, only words that are the same in both texts, such as names, are"
-        " aligned."
-    )
+    needs = "Requires a model that `capfst train-bilingual` wrote."
+    pairs = "0-0 1-2 …, source index first. Without it, only words that are the same in both texts are aligned."
     return together(
         option(f"--source{suffix}", "source", help=f"{source}. {needs}", **settings),
         option(f"--align{suffix}", "align", help=f"{align}: {pairs}", requires="source", **settings),

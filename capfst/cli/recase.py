@@ -73,9 +73,9 @@ if TYPE_CHECKING:
     "--rescore",
     type=cli.weights,
     metavar="WEIGHT[,BONUS]",
-    help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: the highest score + WEIGHT"
-    " · (ln P + BONUS · words), P being the probability of its best casing. With --format lattice, the best path has"
-    " the highest.  [default: keep the order; in a lattice 0.5,8; without BONUS 0]",
+    help="Put the best hypothesis first in each list of alternatives in a recognizer's JSON: that with the highest"
+    " score + WEIGHT · (ln P + BONUS · words), where P is the probability of its best casing. Paths of --format lattice"
+    " are scored in the same way.  [default: keep the order; in a lattice 0.5,8; without BONUS 0]",
     excludes=("single_line", "stream", "source"),
 )
 @cli.formats_option(
@@ -109,8 +109,8 @@ def recase(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Restore the case of FILES, or of stdin. Only case changes; in subtitles, transcripts, JSON and the like, only the
-    case of their text.
+    """Restore the case of FILES, or of stdin. Only case changes; in subtitles, transcripts, JSON and the like, only in
+    their text.
 
     \b
     echo "new york has new information" | capfst recase

@@ -25,14 +25,14 @@ class _Formatter(logging.Formatter):
         return f"capfst: {level}{with_flags(record.getMessage())}"
 
 
-@cli.command(short_help="Train a capitalization LM on cased text.")
+@cli.command(short_help="Train a model on cased text.")
 @click.argument("corpus", nargs=-1, required=True, type=cli.CORPUS)
 @cli.model_output_option
 @cli.options_of(TrainOptions)
 @cli.runner_options
 @cli.option("-q", "--quiet", is_flag=True, help="Print neither progress nor a report.", group=RUNNING)
 def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None, quiet: bool, **options: Any) -> None:
-    """Train a capitalization LM on cased text, one sentence or paragraph per line.
+    """Train a model on cased text, one sentence or paragraph per line.
 
     CORPUS names files, folders or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia dumps (.xml), plain
     or compressed (.gz, .zst, .bz2, .xz), and .parquet. de=NAME sets their language; the model distinguishes several.
@@ -68,10 +68,10 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
 def train_bilingual(
     target: Path, source: Path, align: Path, output: Path, lm: Named, align_words: bool, errors: Errors, quiet: bool
 ) -> None:
-    """Learn from translations how their source determines their case; write the model with these weights.
+    """Learn from translations how their source determines their case, and write the model with these weights.
 
-    TARGET holds cased translations in the language of the model, SOURCE their cased source, ALIGN word alignments
-    (0-0 1-2 …, source index first) as fast_align and eflomal write them: three files, line by line.
+    Three files, line by line: TARGET has cased translations in the language of the model, SOURCE their cased source,
+    and ALIGN word alignments (0-0 1-2 …, source index first) as fast_align and eflomal write them.
 
     \b
     capfst train-bilingual --lm french.fst french.txt english.txt english-french.align -o bilingual.fst

@@ -6,10 +6,11 @@ for shape k. −ln p(k) becomes a cost on the arcs of S ∘ T, so that restoring
 (Wang, Knight & Marcu 2006 combine an LM with log-linear features in the same way; Lita et al. 2003 guess the case of
 unseen words by their class.)
 
-* Two stages: stage 1 scores a word by what is known of it and of its neighbors; where that is not certain, stage 2
-  corrects the scores by stage 1's decisions on the neighbors. A first pass of eight features settles most words first.
+* First pass: eight features settle most words.
+* Two stages: stage 1 scores the other words by what is known of them and of their neighbors. Where stage 1 is not
+  certain, stage 2 corrects the scores by stage 1's decisions on the neighbors.
 * Network: where stage 2 is not certain either, a small network corrects the scores by all words around.
-* Domains: some features hold in one domain of text only. The domain of a line is inferred from its words.
+* Domains: some features apply to one domain of text only. The domain of a line is inferred from its words.
 * Learning: weights are rows of hashed tables, which AdaGrad learns in one pass.
 * Document memory: in a document, the probabilities of a word in other lines are evidence for it in this one.
 
@@ -19,8 +20,8 @@ The modules, in the order of the data:
   `domains` (groups of sources, and how much each word indicates each group);
 * the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions), `network`;
 * training: `sample` (which sentences to learn from) → `learn` (tables), `learn_network` → `context_model` (a part of
-  cap.fst); `train` runs these steps, and `adapt` moves a context model to another vocabulary and brings it up
-  to date with other text or models;
+  cap.fst); `train` runs these steps; `adapt` moves a context model to another vocabulary, or updates it with other
+  text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
   → `other_lines` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs);
 * explaining: `contributions` (ln p of each shape → what each feature contributes, in words).

@@ -1,17 +1,17 @@
-"""Move a context model to a model with other symbols, and bring it up to date with other text.
+"""Move a context model to a model with other symbols, and update it with other text.
 
 In: a context model, and a symbol table: of a mixture, or of a restricted vocabulary. Out: the context model for the
-model with these symbols. What was known and learned of a lowercase word stays. Of words that the symbols lack, the
-evidence stays (`RareWords`); words that the context model does not know remain unseen to it.
+model with these symbols. It keeps what was known and learned of each lowercase word; of words that the symbols lack, it
+keeps the evidence (`RareWords`). Words that it does not know remain unseen.
 
 In: this context model, and counts of shapes, from a corpus or from other models. Out: the context model with the
-evidence of both, and with weights that are learned on.
+evidence of both, and with weights that were trained further.
 
-* Evidence: the file keeps the shape evidence of a word and, in its `unseen_penalty`, the number of its occurrences.
-  From these follow counts, to which other counts are added. The counts of a model weigh at most MOST_COUNTED
-  occurrences per word, so that a small corpus can change what a large one has taught.
-* Weights: learning goes on, from the weights in the file. Only the features that own a slot of its tables have weights;
-  so the tables keep their size, and learning takes little memory. In addition, each word has weights of its own.
+* Evidence: the file has the shape evidence of a word and, in its `unseen_penalty`, the number of its occurrences. From
+  these follow counts, to which the other counts are added. The counts of a model weigh at most MOST_COUNTED occurrences
+  per word, so that a small corpus can change what a large one has taught.
+* Weights: training continues from the weights in the file. Only features that own a slot of its tables have weights, so
+  the tables keep their size and training takes little memory. In addition, each word has weights of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from capfst.system.progress import Progress
 MOST_COUNTED = 150
 """Largest number of occurrences of a word that a model counts for. Above 100, evidence does not depend on it."""
 ADAPTED_SUM = 3.0
-"""AdaGrad's sums begin with this in weights that are learned on: more than INITIAL_SUM, so that they change less."""
+"""AdaGrad's sums begin with this for weights from a file: more than INITIAL_SUM, so that these change less."""
 
 _FRACTIONS = np.array([1, 0.99, 0.94, 0.8, 0.55])  # of the most frequent shape, by impurity
 _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by frequency

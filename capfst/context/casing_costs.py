@@ -6,7 +6,7 @@ frequent form, or if it is OOV. So words can get casings that the LM has not see
 
 The LM reads an unseen casing as the word's most frequent form. So the search needs only the cheapest of all casings
 that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape. A name that is
-known in mixed case only (AbbVie, CenterPoint) is written so where it would be capitalized.
+only known in mixed case (AbbVie, CenterPoint) is written in this form where it would be capitalized.
 
 The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; other_lines.py changes these in
 documents and in columns) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of
@@ -44,7 +44,7 @@ LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
 MARGIN = 8.0
-"""Prune surface forms that cost MARGIN more than the word's cheapest form (set their cost to +inf), so that the search
+"""Surface forms that cost MARGIN more than the word's cheapest form are pruned (their cost is +inf), so that the search
 has few choices."""
 
 _AHEAD = 8  # words

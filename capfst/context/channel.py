@@ -4,9 +4,9 @@ In: the written shapes of a line's words (casing/written.py), and ln p of their 
 evidence, ln P(written shape | true shape) up to a constant, which is added to ln p, so that the search weighs all
 evidence at once. noise.py learns it.
 
-How reliable the written case is depends on the *style* of the line: how many of the expected capitals are missing, and
-how many words that should be in lower case have a capital (in Title Case nearly all of them, even the most frequent
-words). The style is found from the words whose shape the context model is certain of, in the line and in the first
+The reliability of the written case depends on the *style* of the line: how many of the expected capitals are missing,
+and how many words that should be in lower case have a capital (in Title Case nearly all of them, even the most frequent
+words). The style is estimated from the words whose shape the context model is certain of, in the line and in the first
 lines of the text. A capital is also more reliable next to words in which one is expected.
 
 Ignored:
@@ -34,9 +34,9 @@ from capfst.io.documents import Head
 from capfst.kernels import inlined, inner, kernel
 from capfst.kernels.types import F32Array, F32Matrix, I32Array, I64Array, U8Array, f32, i64
 
-_CERTAIN_CAPITAL, _CERTAIN_LOWER = np.log([4, 99]).tolist()  # least leads of ln p of words that show the style
-_KNOWN = 100  # words in lower case of the text that show its style
-_MOST_CAPITALS, _MOST_LOWER = 30.0, 200.0  # words of the text that count as much as those of the line
+_CERTAIN_CAPITAL, _CERTAIN_LOWER = np.log([4, 99]).tolist()  # words show the style if ln p of their shape has this lead
+_KNOWN = 100  # words in lower case from which the style of a text is known
+_MOST_CAPITALS, _MOST_LOWER = 30.0, 200.0  # words of the text, at most, that count besides those of the line
 _MISSING = (0.03, 0.08, 0.2, 0.4, 0.65, 0.9)
 _EXCESS = (0.004, 0.012, 0.03, 0.08, 0.25)
 _HIGH_EXCESS, _FREQUENT_EXCESS = 0.6, 0.3
@@ -51,7 +51,7 @@ N_ROWS = 2 * N_STYLES * 2 * N_NEIGHBORS * N_SHAPES
 """Rows of evidence: while little of the text is known, and later; for each style; for rare and for frequent words; by
 the neighbors; and for each written shape."""
 NO_EVIDENCE, NEUTRAL = -1, -2
-"""Instead of a row: the written case of the line, or only of the word, is no evidence."""
+"""Instead of a row: the written case of the line, or of the word alone, is no evidence."""
 
 # Kinds of words that show the style: a capital is certain and missing, or there; the word is rare, LOWER is certain,
 # and it is in lower case, or has a capital; the same of frequent words.
@@ -62,7 +62,7 @@ _HAS_CAPITAL, _IS_LEARNING = _OTHER + 1, _OTHER + 2  # besides counts by kind, i
 
 
 class Written(NamedTuple):
-    """The written case of a text, and the evidence that it is; all empty if it is not to be used."""
+    """The written case of a text as evidence; all arrays are empty if it is not used."""
 
     shapes: U8Array  # [n], as from `written_shapes`
     evidence: F32Matrix  # [N_ROWS, N_SHAPES]
@@ -80,7 +80,7 @@ class Written(NamedTuple):
 
 
 class Style:
-    """The style of a text, learned from its first lines while these are recased."""
+    """The style of a text, learned from its first lines while they are recased."""
 
     def __init__(self) -> None:
         self.counts = np.zeros(_IS_LEARNING + 1, np.float32)
@@ -98,7 +98,7 @@ class Style:
         return bool(self.counts[_HAS_CAPITAL])
 
     def head(self, text: bytes) -> int:
-        """Return how many bytes of the next lines of the text it is still learned from."""
+        """Return from how many bytes of the next lines of the text the style is still learned."""
         return self._head.more(text)
 
     def end_head(self) -> None:

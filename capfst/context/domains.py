@@ -5,10 +5,9 @@ In: the labels of the sources of a corpus. Out: the sources grouped into a few d
 for each word the log-odds ln(p(word | domain) / p(word)), from which naive Bayes infers the domain of any line
 (tokens.py). Features of one domain alone (features.py) learn how it differs from the others.
 
-If the sources are in several languages, and these were named, each language has domains of its own. The language is
-inferred first, by log-odds of its own, in which names count less than other words: they are most frequent in the
-language with the most text about the world, but may be in any. Then the domain is inferred by the words that are most
-frequent in this language.
+If the sources are in several named languages, each language has domains of its own. The language is inferred first, by
+separate log-odds, in which names count less than other words: they are most frequent in the language with the most text
+about the world, but may occur in any. Then the domain is inferred by the words that are most frequent in this language.
 """
 
 from __future__ import annotations

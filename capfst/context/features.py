@@ -1,15 +1,15 @@
-"""Features: hashes of what is known of a word and of its neighbors, each of which selects a row of a table of weights.
+"""Features: hashes of facts about a word and its neighbors. Each hash selects a row of a table of weights.
 
 In: the tokens of a line, with `PADDING` tokens before and after it. Out: uint32 hashes of feature templates with their
 values; the low bits of a hash are the row that holds the feature's weights (feature hashing, Weinberger et al. 2009). A
 word has four sets of features:
 
 * `first_features`: a few of the following ones, for the first pass. If these suffice, stages 1 and 2 are skipped.
-* `word_features`: the word alone; if it is unseen, also its letters in this domain. Stage 1 scores a word by these …
-* `neighbor_features`: … and by these: the words up to three positions away, their classes and shape evidence, and the
+* `word_features`, for stage 1: the word alone; if it is unseen, also its letters in this domain.
+* `neighbor_features`, for stage 1: the words up to three positions away, their classes and shape evidence, and the
   domain of the line.
-* `decision_features`: stage 2 scores it by these: stage 1's decisions on the words up to two positions away, and on how
-  many of the line's words have capitals.
+* `decision_features`, for stage 2: stage 1's decisions on the words up to two positions away, and how many of the
+  line's words have capitals.
 
 A gap between two words, where a sentence may begin, has features of its own: `gap_features`.
 """
@@ -44,7 +44,7 @@ TOKEN = np.dtype(
     ],
     align=True,
 )
-"""A token in its line: everything that the features of the token and of its neighbors read of it."""
+"""A token in its line, with all that the features of the token and of its neighbors read."""
 TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(TOKEN)]
 Token: TypeAlias = Annotated[Any, Record(TOKEN)]
 

@@ -1,9 +1,9 @@
 """Gaps: P(a sentence begins here), for each gap between two words where one may (text/sentences.py).
 
 In: the words of a text, and the context model. Out: the log-odds that a sentence begins in each gap, which are weights
-on S: a sentence begins in the gap, or the text goes on. A gap is decided like a shape: its features are rows of the
-table of stage 1, in which LOWER means that the text goes on, and CAPITALIZED that a sentence begins. The rows are
-learned in the same pass (learn.py): from the ends of sentences, and from marks within them.
+on S. A gap is decided like a shape: its features are rows of the table of stage 1, in which CAPITALIZED means that a
+sentence begins, and LOWER that the text goes on. The rows are learned in the same pass (learn.py): from the ends of
+sentences, and from marks within them.
 """
 
 from __future__ import annotations

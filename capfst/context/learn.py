@@ -4,13 +4,13 @@ In: labels, and the lexicon. Out: tables, float32[rows, 2 N_SHAPES]: the first h
 each shape, the second half AdaGrad's sums of squared gradients. A word's score z_k for shape k is the sum of its
 features' weights, p = softmax(z), and the loss is −ln p of the true shape.
 
-There is only one pass, and a word's shape evidence comes from other text. So every word is met as in new text: a name
-that only one novel has is an unseen word throughout that novel; stage 2 and the network read decisions that were made
-before anything was learned from the sentence; and the model does not rely too much on the LM, which has seen the whole
-corpus.
+There is only one pass, and a word's shape evidence comes from other text. So each word is learned as if its text were
+new: a name that only one novel has is an unseen word throughout that novel; stage 2 and the network read decisions that
+were made before anything was learned from the sentence; and the model does not rely too much on the LM, which has seen
+the whole corpus.
 
-A model that is adapted to other text (adapt.py) is learned on from the weights in its file. Only the features that own
-a slot there have weights; each word has a row of its own besides.
+If a model is adapted to other text (adapt.py), training continues from the weights in its file. Only the features that
+own a slot there have weights; in addition, each word has a row of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INITIAL_SUM = 0.1
 CERTAIN = 0.99
 """Skip the update when the true shape already has this probability."""
 FIRST_PASS_CERTAIN = 0.999
-"""As CERTAIN, for the first pass, whose scores have to become certain by themselves."""
+"""As CERTAIN, for the first pass, whose scores must become certain without further stages."""
 
 _ROW = 2 * N_SHAPES
 _NO_SHAPE = 8  # pseudo shape of tokens without case

@@ -105,7 +105,7 @@ UNSEEN = 0
 LISTED = 121
 """The shape evidence of words that only word lists have is LISTED or more: LISTED + N_TRUSTED shape + trust."""
 TRUST = np.array([0.99, 0.97, 0.93, 0.85, 0.7, 0.5])
-"""The trust is the number of these that the probability of the shape is below."""
+"""The trust is the number of these thresholds that the probability of the shape is below."""
 N_TRUSTED = len(TRUST) + 1
 BEGIN, END, NO_CASE = 150, 151, 152
 """Shape evidence of tokens that are not words with case: the beginning and the end of a line, and tokens without
@@ -197,9 +197,9 @@ def word_evidence(counts: npt.NDArray[np.integer], listed: U8Array = NOT_LISTED)
 class RareWords(NamedTuple):
     """The shape evidence of words that the LM lacks, in 3.5 bytes each: names that are too rare for its vocabulary.
 
-    Of a word's hash, WHOLE, the high bits select the bucket, and the low 16 bits find the word there. So one word in
-    about four thousand that the table lacks gets the evidence of another, if the table has a million. Bucket b has the
-    words begins[b] … begins[b + 1] − 1, in the order of their low bits.
+    The high bits of a word's hash, WHOLE, select the bucket, and the low 16 bits find the word there. If the table has
+    a million words, about one of four thousand other words gets the evidence of another word. Bucket b has the words
+    begins[b] … begins[b + 1] − 1, in the order of their low bits.
     """
 
     begins: U32Array  # [buckets + 1], ascending

@@ -5,13 +5,13 @@ window network (Collobert et al. 2011, section 3.3.1):
 
     h = max(0, b + Σ_j (W_j x_j + A_j + B_j))        z_k = ln p_k + u_k · h + c_k
 
-x_j is the embedding of the word at distance j, from −REACH to REACH, or the mean of those of the words up to SPAN away.
+x_j is the embedding of the word at distance j, from −REACH to REACH, or the mean of the embeddings up to SPAN away.
 A_j depends on the shape evidence of the word at distance j, B_j on the decision on it, and b on the domain of the line.
 Words that are used alike have similar embeddings, so the network can judge words that it has not seen together.
 
 Frequent words have embeddings of their own, the others those of their last two characters. `add_network` scores
-TILE_ROWS words at once. Products of inputs and weights, which have 8 and 16 bits, are summed exactly, and nothing is
-summed in another order, so that all processors find the same scores.
+TILE_ROWS words at once. Products of inputs (8 bits) and weights (16 bits) are summed exactly, and all other sums have a
+fixed order, so that all processors find the same scores.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I16Array, I16Mat
 from capfst.kernels.types import U16Array, U32Array, f32, i16, i32, i64, u32, u64  # isort: skip
 
 REACH = PADDING
-"""The largest distance, in tokens, of words whose places are told apart."""
+"""The largest distance, in tokens, at which the places of words are distinguished."""
 SPAN = 20
 N_INPUTS = 16
 """Numbers in an embedding."""
@@ -115,8 +115,8 @@ def ending_embeddings(suffix2_hashes: U32Array) -> U16Array:
 
 @inner
 def gets_network(tokens: TokenArray, t: i64, lead: float) -> bool:
-    """Return whether the network corrects the scores of tokens[t], given the lead of the likeliest shape. It says
-    nothing of first words, whose capitals training text owes to their position."""
+    """Return whether the network corrects the scores of tokens[t], given the lead of the likeliest shape. It does not
+    correct first words, whose capitals in training text come from their position."""
     return (lead < STAGE2_LEAD) & (tokens[t].position > 0)
 
 

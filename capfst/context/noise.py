@@ -33,12 +33,12 @@ from capfst.text.tokenizer import NEWLINE
 PART = "noise"
 """Name of the part of a model."""
 LEAST, SAMPLE = 10_000, 500_000
-"""Labels of the corpus from which the noise is learned: of a smaller corpus nothing, of a larger one a sample."""
+"""Labels of the corpus from which the noise is learned: none of a smaller corpus, a sample of a larger one."""
 
 _FORMAT = 1  # of the weights, and of the rows that they belong to (channel.py)
 _LINES = 200  # of a document
 _KINDS = np.cumsum([0.3, 0.4, 0.1, 0.12, 0.02])
-"""Shares of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
+"""Fractions of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
 _MOST_MISSING = 0.95  # of the capitals
 _SLIPS = np.array([(0, 0), (0, 0), (0.005, 0), (0.1, 0.1), (0, 0)])
 """Rates at which words are written with one capital (*Ibm*, *Youtube*), and with none, in all text, by true shape. For
@@ -103,8 +103,8 @@ def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
 
 
 def _stable(weights: npt.NDArray[np.floating]) -> F32Matrix:
-    """Return the weights, changed so that the best casing of a line is still the best one if the line is written in it,
-    which is a line with less noise.
+    """Return the weights, changed so that the best casing of a line stays the best one when it is recased again, as a
+    line with less noise.
 
     The lead of the written shape over a true one is at least 0, not less in lines with less noise, and satisfies the
     triangle inequality.

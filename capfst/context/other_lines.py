@@ -1,4 +1,4 @@
-"""Other lines as evidence: of the document that a line is in, or of the column of a table whose cell it is.
+"""Other lines as evidence: the lines of the same document, or the cells of the same column of a table.
 
 Document memory (`remember`): for words that other lines of a document also have, ln p_k + w Σ_j p_jk / √N over the N
 occurrences j in these lines, normalized; and likewise, without w, for the word with its left and with its right
@@ -8,17 +8,17 @@ excluded, so the order of a document's lines does not matter; sums are integers,
 independent of it.
 
 Cells (`share_capitals`): a cell such as `mary white` has no context, so p(shape | word) is that of running text, where
-most words are small. But in names, most words have capitals. A column has cells of two kinds, names and others. With r
-the share of words with capitals in the cells of a kind, p is multiplied by r for casings with capitals and by 1 − r for
-lower case, and normalized: the adjustment of a classifier to new priors of Saerens, Latinne & Decaestecker 2002 (Neural
-Computation 14). Their EM algorithm estimates r from the words themselves; here, also how likely each cell is of which
-kind. A word that is small in text is CAPITALIZED in names. A legal form at their end has its own case:
-`grammars/legal_forms.tsv`.
+most words are in lower case. But in names, most words have capitals. A column has cells of two kinds, names and others.
+With r the fraction of words with capitals in the cells of a kind, p is multiplied by r for casings with capitals and by
+1 − r for lower case, and normalized. This adjusts a classifier to new priors (Saerens, Latinne & Decaestecker 2002,
+Neural Computation 14). Their EM algorithm estimates r from the words themselves; here, it also estimates how likely
+each cell is of each kind. A word that is in lower case in text is CAPITALIZED in names. A legal form at the end of a
+name has its own case: `grammars/legal_forms.tsv`.
 
-Words that stay small in names (*of*, *de*: `grammars/title_case.tsv`) have an r of their own. All others of a name have
-capitals. A kind has fewer cells than EM finds, and none if these are few: a column of companies has names of common
-words (*Applied Materials*), rather than a few common nouns. Of p, the power _POWER counts, because a cell shows less of
-a word than a line does.
+Words that stay in lower case in names (*of*, *de*: `grammars/title_case.tsv`) have an r of their own. All other words
+of a name have capitals. A kind has fewer cells than EM finds, and none if these are few: a column of companies has
+names of common words (*Applied Materials*), rather than a few common nouns. p counts with the power _POWER, because a
+cell shows less of a word than a line does.
 """
 
 from __future__ import annotations

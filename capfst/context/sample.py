@@ -2,7 +2,7 @@
 proportion to the square root of its size.
 
 In: labels, and where each source (a large file, or several small ones) ends. Out: labels of whole sentences, by source,
-in order. Without this, a source much larger than the others would decide what context means in all of them.
+in order. Without sampling, a source much larger than the others would decide what context means in all of them.
 """
 
 from __future__ import annotations

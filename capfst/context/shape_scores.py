@@ -1,9 +1,9 @@
 """Tokens → ln p(shape | word, context): the context model's scores.
 
 In: the tokens of a text (tokens.py), and the context model. Out: float32[n, N_SHAPES]: for each word that has case, ln
-p of each shape, less that of the likeliest shape. Line by line: the first pass, with few features; stage 1 for words
-that it does not settle; stage 2 for words of which stage 1, with the evidence of their written case, is not certain,
-given the decisions on their neighbors; the network (network.py) for words of which stage 2 is not certain.
+p of each shape, less that of the likeliest shape. Line by line, each step scores the words on which the steps before it
+are not certain: the first pass, with few features; stage 1; stage 2, given the decisions on the neighbors; the network
+(network.py). The certainty of stage 1 includes the evidence of the written case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words of a text → tokens: the facts about each word in its line that the features read.
 
-In: a buffer's words, and the context model. Out: `TokenizedText`, the tokens of all lines with padding between, and the
-likeliest domain of each line, or language of each sentence, given its known words.
+In: a buffer's words, and the context model. Out: `TokenizedText`: the tokens of all lines, with padding in between, and
+the likeliest domain of each line, or language of each sentence, given its known words.
 
 If an OOV word without its diacritics is a known word, its *proxy*, it gets the record of that word: names keep their
 case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).

@@ -2,8 +2,8 @@
 
 In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the context model.
 
-The steps: a sample of the corpus (sample.py) → what is known of each word (lexicon.py, classes.py), and of which domain
-(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (`context_of`).
+The steps: a sample of the corpus (sample.py) → facts about each word (lexicon.py, classes.py), and domains
+(domains.py) → tables learned from the sample (learn.py) → the same tables in fewer bits (`context_of`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ AGREED, SLIPS = 0.25, 100
 how often that form then counts for each of the others."""
 
 _JUDGED, _PRIOR = 20, 5.0
-"""Most occurrences of a word of the corpus by which a list is judged; occurrences for which it is right before that."""
+"""A list is judged by words with at most this many occurrences in the corpus, plus this many for which it is right."""
 _SPELLING_RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)
 """The shapes that stand for the first, second and third spelling of a word; not LOWER, which costs LOWER_PENALTY."""
 _ROWS_PER_LABEL = 8

@@ -1,13 +1,13 @@
-"""Words and phrases that the user knows → costs: the arcs that their entries are in T (casing/user_words.py).
+"""Words and phrases that the user lists → costs: each entry is an arc in T (casing/user_words.py).
 
-In: the costs of the casings of a text's words, and the entries found in it. Out: the same with the entries. A casing
-that is a surface form of the model has its label, so that the LM reads it; any other is read as the word's most
-frequent form, or as `<unk>`, and copied from the list.
+In: the costs of the casings of a text's words, and the entries found in it. Out: the costs with the entries. The LM
+reads a listed casing as the surface form of the model, if it is one; otherwise as the word's most frequent form, or as
+`<unk>`, and the casing is copied from the list.
 
 * An entry without a weight is the only casing of its words: the others cost +inf.
-* A weight lowers the costs of the entry's casings, relative to what these cost otherwise. A casing that has no cost
-  otherwise costs as much as the most expensive one. The weight of a phrase is spread over its words, in proportion to
-  what their casings cost more than the cheapest ones: so it changes all of them, or none.
+* A weight lowers the costs of the entry's casings, relative to their costs without it. A casing without a cost gets
+  that of the most expensive one first. The weight of a phrase is spread over its words, in proportion to the extra
+  cost of their casings over the cheapest ones: so it changes all of them, or none.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ A first word has a capital because of its position, so the capital says nothing 
 a word stands in each place of a corpus. Out: the form that counts where it begins a sentence: the lowercase one, unless
 the word is a name there.
 
-This is one step of EM. Inside sentences forms are seen as they are. There, names are the capitalized words that are
-hardly ever in lower case; that many sentences begin with a name, relative to its occurrences inside, as with these. If
-many more begin with a word, it is not a name in most of them: *Hello* is a song, but seldom in the first place. A word
-that is nowhere else is like those that are inside sentences once: a name if most of these are, unless it is repeated.
+This is one step of EM. Inside sentences, words have their own case, and names are the capitalized words that are hardly
+ever in lower case. Relative to its occurrences inside, a name begins about as many sentences as other names do. A word
+that begins many more is not a name in most of them: *Hello* is a song, but seldom at the start of a sentence. A word
+that only begins sentences is treated like the words that occur once inside: as a name if most of these are names,
+unless it is repeated.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The lattice of a line (search/paths.py): the cheapest path through each of its arcs, to be drawn and asked; and the
-parts of the costs of casings, by the context, a word list, the document … (the weights on S ∘ T, taken apart).
+"""The lattice of a line (search/paths.py): the cheapest path through each of its arcs, for pictures and queries; and
+the parts of the costs of casings, by the context, a word list, the document … (the weights on S ∘ T, taken apart).
 
 In: a pipeline, and a text. Out: for each casing of each word of a line, its cost in addition to the LM's, and the parts
 that it is the sum of. A part is the difference that it makes: the cost with it, less the cost without it and all parts

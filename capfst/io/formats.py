@@ -1,10 +1,10 @@
-"""The table of formats: the suffix of a file's name, before `.gz` and the like, the option `format` or the content of
-the file selects the class that reads and writes it.
+"""The table of formats. The suffix of a file's name (before `.gz` and the like), the option `format` or the content
+selects the class that reads and writes a file.
 
-Content is recognized by its beginning, which no prose has: a sentence may begin with a bracket or a brace, but not with
-`{"name":` or `[ti:…]`. Files with any other suffix are plain text, one sentence per line, except those of unsupported
-formats (`.pdf`, …), and those whose content is recognized. A `.json` or `.xml` file in a folder is often not text, so
-it is read only if its content is known, or its field or format is named.
+Content is recognized by its beginning, such as `{"name":` or `[ti:…]`, with which no prose begins. Files with any other
+suffix are plain text, one sentence per line, except unsupported formats (`.pdf`, …) and files whose content is
+recognized. A `.json` or `.xml` file in a folder is often not text, so it is read only if its content is known, or its
+field or format is named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _HEAD = 1 << 16  # bytes of a text that show its format
 JSON, TEXT, TRANSCRIPT = "json", "text", "transcript"
-"""JSON whose fields nobody named; plain text, whatever it looks like; JSON of a recognizer."""
+"""JSON without named fields; plain text, whatever it looks like; JSON of a recognizer."""
 
 SUBTITLES = ("srt", "vtt", "ass", "ssa", "sbv", "ttml")  # formats with sounds and remarks
 JSONS = (".json", ".json3", ".jsonl", ".ndjson")
@@ -58,7 +58,7 @@ _CLASSES = {
 SUFFIXES = {f".{name}": name for name in (*SUBTITLES, "lrc", "textgrid", "po", "ctm", "stm")}
 SUFFIXES |= {".dfxp": "ttml", ".pot": "po"}
 """Formats whose texts are parts of a file, by the suffixes of files."""
-_LONG_HEAD = 1 << 20  # bytes that show that JSON is a recognizer's: its segments may follow the whole text
+_LONG_HEAD = 1 << 20  # bytes of JSON to search for a recognizer's fields: its segments may follow the whole text
 _NAMED = frozenset([".csv", ".tsv", ".parquet", *MARKUPS])  # whose content does not count
 
 _importing = Lock()
@@ -88,8 +88,8 @@ def reader(name: str, format: str, fields: tuple[str, ...] = (), remarks: str = 
 
 
 def can_recase(path: Path, options: TextOptions, is_matched: bool = False) -> bool:
-    """Return whether a file in a folder, or one that a pattern matches, is to be recased: by its name or, if that
-    leaves it open, by its content."""
+    """Return whether to recase a file that is in a folder or matches a pattern: by its name or, if that does not
+    decide, by its content."""
     suffix = suffix_of(path.name)
     if suffix == ".json" and (is_matched or options.format or options.field):
         return True
@@ -164,11 +164,11 @@ _STARTS = tuple(
     b"{ [ < # WEBVTT Dialogue: msg File Object x tiers? text mark class name number time size intervals points item"
     b" 0 1 2 3 4 5 6 7 8 9".split()
 )
-"""What a text begins with that may have a sign. Most texts have none of these, so that nothing is searched in them."""
+"""The beginnings of texts that may have a sign. Most texts begin otherwise, and are not searched."""
 
 
 def recognized(head: bytes) -> str | None:
-    """Return the format of a text that begins so (_HEAD bytes, or all of it); None if it is plain."""
+    """Return the format of a text with this beginning (_HEAD bytes, or all of it); None if it is plain."""
     head = head[:_HEAD].removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(_STARTS):
         return None
@@ -182,7 +182,7 @@ def _signs():  # type: ignore[no-untyped-def]
 
 
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
-    """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
+    """Return the format of a text with this beginning, by its content; None if it is plain. fields: the named ones."""
     found = recognized(head)
     if found != JSON or fields:
         return found
@@ -209,7 +209,7 @@ def speech_format(path: Path, options: TextOptions) -> str | None:
 
 
 def _head(path: Path, options: TextOptions) -> bytes:
-    """Return the first bytes of a file, as UTF-8; nothing if it cannot be read: its format says so."""
+    """Return the first bytes of a file, as UTF-8; nothing if it cannot be read, which its format reports later."""
     transcoding = Transcoding(options.encoding, "replace") if options.encoding != UTF8 else None
     try:
         refuse_special(path)

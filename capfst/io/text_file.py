@@ -1,8 +1,8 @@
 """Files of text: cut into parts, each of which is recased and written on its own.
 
 In: the bytes of a file or stream as they arrive. Out: a `Part` after the other, each of whole records or cues, of about
-BLOCK characters; or their running text (running_text.py). A format says where its records end (`ends`), and what text
-is in a part.
+BLOCK characters; or their running text (running_text.py). A format defines where its records end (`ends`), and which
+text is in a part.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ utterance per line. Praat's TextGrid, long and short: tiers of intervals or poin
 In: a file. Out: its running text (running_text.py). A sentence continues over lines or intervals; another recording,
 channel, speaker or tier begins a new line of the running text. A tier with the words of an earlier one follows it word
 by word. Times, confidences, identifiers, comments, marks of noises (<unk>, [laughter]), names of tiers, and tiers of
-sounds (*phones*) stay. Only .ctm tells the pauses between words.
+sounds (*phones*) stay. Only .ctm has the pauses between words.
 """
 
 from __future__ import annotations

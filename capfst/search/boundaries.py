@@ -1,9 +1,9 @@
 """Decide where a sentence may begin inside a line, before the search and the context model.
 
 In: a text and its words, with the candidates that text/sentences.py marks. Out: the same words, without the candidates
-after abbreviations that never end a sentence (text/abbreviations.py), and with the odds of the others by the context
-model (context/gaps.py), which are weights on S. With the LM alone, the odds are the same at all marks, and even after
-an abbreviation that may end a sentence.
+after abbreviations that never end a sentence (text/abbreviations.py), and with the odds of the other candidates by the
+context model (context/gaps.py), which are weights on S. With the LM alone, the odds are the same at all marks, except
+that after an abbreviation that may end a sentence they are even.
 
 Where a sentence probably begins (`Words.begins`), the context model, which runs before the search, treats the text
 before and after as two sentences.
@@ -27,7 +27,7 @@ from capfst.text.tokenizer import COMPOUND, MARKS
 from capfst.text.unicode import Lowering, ascii_set, is_in
 
 CERTAIN = 8.0
-"""Log-odds by the context model from which the search has no choice."""
+"""Log-odds by the context model at which the search no longer has a choice."""
 ODDS = 2.0
 """Log-odds without a context model, unless an abbreviation precedes."""
 
@@ -38,8 +38,8 @@ _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 
 @inner
 def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
-    """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
-    letters, or one letter that is no word, maybe with a period."""
+    """Return whether buf[start:end] may be a number after an abbreviation: it begins with a digit, or is a Roman number
+    of several letters, or one letter that is not a word, maybe with a period."""
     end -= buf[end - 1] == _PERIOD and end - start == 2
     is_number = is_roman(buf, start, end) if end - start > 1 else is_in(buf[start] | 32, _LETTERS)
     return is_number or 48 <= buf[start] <= 57

@@ -1,11 +1,11 @@
 """Compute the log-odds of each change of case.
 
-In: a recaser and the words of a line. Out: for each word that recasing changed, its offsets in the recased line, and
-the log-odds that it is right: the extra cost of the best path that writes it differently (+inf if there is no such
+In: a recaser and the words of a line. Out: for each changed word, its offsets in the recased line, and the log-odds
+that it is right. These are the extra cost of the best path that writes the word differently (+inf if there is no such
 path), divided by a temperature (Guo et al. 2017, section 4.2). Forms that are written alike, such as `it` and `It` at
 the start of a sentence, are not alternatives.
 
-The words of a casing are found by tokenizing it: the tokens of all casings of a text are the same.
+The words of a casing are found by tokenizing it, because all casings of a text have the same tokens.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from capfst.search.viterbi import DONE, IMPOSSIBLE, TOO_LONG, choose, search
 CHUNK = 96
 """Words per chunk: its nodes fit into the cache."""
 LARGEST = 1 << 26
-"""Capacity of a lattice, whose edges then take 1 GB: a few words with a thousand casings each may need more."""
+"""Capacity of a lattice, at which its edges take 1 GB: a few words with a thousand casings each may need more."""
 
 
 class Engine:
@@ -62,7 +62,7 @@ class Engine:
             status, n = search(words, choices, context, self.starts, self.tables, chunk, lattice, path, costs)
             if status == DONE:
                 return path, costs[:n]
-            if status == IMPOSSIBLE:  # perhaps because of words that were skipped
+            if status == IMPOSSIBLE:  # perhaps because words were skipped
                 context = -1
             elif status == TOO_LONG:
                 longest = 2 * n

@@ -1,8 +1,8 @@
 """S ∘ T ∘ LM, composed lazily: build the lattice of a chunk of words over the mapped arcs.
 
-In: the words of a chunk with the labels of their surface forms, and the tables of the model (lookup.py). Out: for each
-*position*, which is a point between two words, the nodes: the LM states that some casing of the previous words leads
-to, and their backoffs. Each node has a row of edges, one for each form of the next word: its cost, and the node it
+In: the words of a chunk with the labels of their surface forms, and the tables of the model (lookup.py). Out: the nodes
+of each *position*, a point between two words. The nodes are the LM states that some casing of the previous words leads
+to, and their backoffs. Each node has a row of edges, one for each form of the next word: its cost, and the node that it
 leads to.
 
 Nodes are looked up in rounds: the words give the states of one word of context, whose arcs give the states of two
@@ -11,9 +11,9 @@ words, and so on. The look-ups of a round are independent, so that prefetching h
 Where a sentence may begin inside a line, the position also has the state in which sentences begin, and its backoffs. No
 edge leads there: the search extends all paths by `</s>` to this state.
 
-A backoff arc is a failure arc: it is followed only for the forms that the node has no arc for. Their entries in the row
+A backoff arc is a failure arc: it is followed only for forms for which the node has no arc. The entries of these forms
 are those of the backoff's row plus the backoff cost. A node without any arc for the word needs no row: its paths
-continue from its backoff, at the backoff cost. Arc costs, which are the same in every state, are included in the rows.
+continue from its backoff, at the backoff cost. The rows include arc costs, which are the same in every state.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from capfst.text.tokenizer import NEWLINE
 
 _LONGEST_CONTEXT = 16  # maximum number of nodes for the context of a line's first word
 _AHEAD = 16  # positions to prefetch
-FEW = 4  # forms of a word: few words have more; a loop over so few would be mispredicted
+FEW = 4  # forms of a word: few words have more, and the length of a loop over them could not be predicted
 OUT_OF_CAPACITY, IRREGULAR = -1, -2
 GAP = 255
 """Pseudo token type for a run of skipped words: all paths through the run are alike. Whatever the state before the run,

@@ -4,11 +4,11 @@ In: the mapped model. Out: `LookupTables`, derived from it in a tenth of a secon
 them. Contexts of several words are prepared at their first look-up: a model has a million of them, a text uses few.
 
 A state's arcs are divided into buckets of about equal size. An entry per bucket rules out most words that the state
-lacks, and gives the position of most words that it has. The bucket of a word is computed, not searched: it is as far
-into the state's buckets as the word is, on average, into the arcs of any state.
+lacks, and gives the position of most words that it has. The bucket of a word is computed, not searched: its place among
+the state's buckets is the word's average place among the arcs of all states.
 
-So a look-up touches few cache lines, because a cache miss takes as long as a hundred instructions even if it is
-prefetched; their addresses are known early enough to prefetch them; and few branches are unpredictable, because each
+A look-up touches few cache lines, because a cache miss takes as long as a hundred instructions even if it is
+prefetched. The addresses are known early enough for prefetching. Few branches are unpredictable, because each
 misprediction takes as long as twenty instructions.
 """
 
@@ -28,7 +28,7 @@ from capfst.system.binary_search import lower_bound
 _SHORT, _LONG = 1, 2
 """Binary logarithms of the average number of arcs per bucket, of a one-word state and of a longer one."""
 _AHEAD = 24  # arcs to prefetch while a state's buckets are filled
-_STEP = 16  # one arc in so many is counted to estimate the words' fractions
+_STEP = 16  # one of this many arcs is counted to estimate the words' fractions
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than NEAR arcs from where it would be if all had the same size."""
 

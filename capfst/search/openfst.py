@@ -83,7 +83,7 @@ def transducer(lattice: TokenLattice) -> pynini.Fst:
 
 
 class _LM:
-    """The LM with boundaries, and its part that is reached."""
+    """The LM with boundaries, and the part of it that is reached."""
 
     def __init__(self, lm: LanguageModel, starts: Starts, weight: float) -> None:
         self.lm, self.starts, self.weight = lm, starts, weight
@@ -173,8 +173,8 @@ def best_paths(lm: LanguageModel, starts: Starts, lattice: TokenLattice, n: int 
 class Engine(fast.Engine):
     """Find the same best paths by composing S ∘ T ∘ LM for each line with OpenFst.
 
-    It inherits `best`, which needs only a search, and replaces the three methods that search (`search`, `nbest`,
-    `best_arcs`) and the constructor, as it needs no look-up tables: so what calls an engine need not know which it has.
+    It inherits `best`, and replaces the constructor, because it needs no look-up tables, and the methods that search
+    (`search`, `nbest`, `best_arcs`). So callers need not know which engine they use.
     """
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:

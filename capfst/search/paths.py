@@ -5,8 +5,8 @@ through each edge, and through each form of each word (the max-marginals). A nod
 so paths with different words before them share a node as soon as the LM no longer distinguishes them. explain/ reads
 the same edges, and bilingual/ sums over them.
 
-All paths are different, but those that differ only in sentence boundaries may be written alike. All results are exact,
-and paths of equal cost are in the order of their labels.
+All paths are different, but paths that differ only in sentence boundaries may be written alike. All results are exact;
+paths of equal cost are in the order of their labels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ END = -1
 """Pseudo arc: an edge for `</s>`, at the end of the line."""
 _OUT_OF_CAPACITY = -1
 _LARGEST = 1 << 26
-"""Edges of a lattice, which then take 4 GB."""
+"""The largest number of edges of a lattice, which take 4 GB."""
 
 _NODE = np.dtype(
     [
@@ -144,7 +144,7 @@ class AllPaths(NamedTuple):
     costs: F64Array  # of the edges, including those of their arcs
     begins: I64Array  # the first edge from each node, and the number of edges
     states: I64Array  # of the LM
-    is_first: BoolArray  # whether the next word is the first of a sentence; always False if that was not told
+    is_first: BoolArray  # whether the next word is the first of a sentence; always False if `stays_first` is empty
 
 
 def all_paths(lattice: TokenLattice, lm: LanguageModel, starts: Starts) -> AllPaths:

@@ -4,7 +4,7 @@ In: the words of a text with the labels of their surface forms, and the tables o
 word its label on its line's best path, and the costs of these paths.
 
 `advance` extends the paths to a position's nodes by the next word. A path never stops at a node that has no arc for
-that word: from there on it costs what it costs from the node's backoff, so it stops at the backoff instead.
+that word, but at the node's backoff, from which it costs the same.
 `cross_boundary` extends the paths by the word and `</s>` to the state in which sentences begin. A chunk ends where all
 paths share a node, or at the end of a line; lines may therefore have any length.
 

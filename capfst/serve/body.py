@@ -100,7 +100,7 @@ class Body:
         if its text is inside something else."""
         headers = self.request.headers
         if headers.get("content-encoding", "").lower() not in ("", "identity"):
-            raise RefusedError(415, "the body is compressed. Send it as it was before.")
+            raise RefusedError(415, "the body is compressed. Send it uncompressed.")
         if headers.get("content-type", "").lower().startswith("multipart/"):
             raise RefusedError(415, "the body is a form. Send the text or the file itself.")
         said = headers.get("content-length", "")
@@ -275,7 +275,7 @@ class Upload(FileResponse):
         asked = self._asked
         with self.given.open("rb") as begin:
             if begin.read(16).startswith(_COMPRESSED):
-                raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
+                raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it uncompressed.")
         pipeline = recaser.pipeline_with(asked.options(), "recase")
         document = "" if pipeline.options.document else None
         casing = {name: getattr(pipeline.options, name) for name in ("markup", "remarks")}

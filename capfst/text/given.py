@@ -1,8 +1,9 @@
-"""Read text as it is meant, and write it as it was given: with its entities, and the endings of inclusive forms.
+"""Read a text without its entities and the endings of inclusive forms, and write it with them.
 
 In: a text. Out: the same text with the characters that entities stand for, and without the endings of inclusive forms
-(notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other;
-then `Text.written` puts back what was given. The bytes of entities stay, and endings are small after small letters.
+(notations.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased like any other
+text; then `Text.written` puts the entities and endings back. The bytes of entities stay; endings are in lower case
+after lowercase letters.
 Offsets in one text are offsets in the other (`Text.offsets`). A text without `&…;` or a sign between letters is not
 copied.
 """
@@ -76,7 +77,7 @@ it has changed."""
 
 
 class Text(NamedTuple):
-    """A text as it is meant."""
+    """A text with characters instead of entities, and without the endings of inclusive forms."""
 
     buf: U8Array
     given: U8Array  # with its entities, and with the endings of inclusive forms

@@ -193,8 +193,8 @@ def _checked(left: Map) -> dict[str, str]:
         if fixed:
             raise CorpusError(f"{change}. Digits and white space must not change, and none may be added.")
         if len(rest) > uni.WIDTH or len(rest.encode()) > uni.GROWTH * len(character.encode()):
-            limits = f"{uni.WIDTH} characters, with at most {uni.GROWTH} times as many bytes"
-            raise CorpusError(f"{change}. At most {limits}, may replace one.")
+            limits = f"{uni.WIDTH} characters and {uni.GROWTH} times as many bytes"
+            raise CorpusError(f"{change}. One character may become at most {limits}.")
         if _is_in_words(character) and not all(map(_is_in_words, rest)):
             raise CorpusError(f"{change}. Only letters may replace a letter, so that a word stays a word.")
     if left.get("'", "'").replace("’", "'") != left.get("’", "’").replace("’", "'"):

@@ -19,6 +19,7 @@ WIDTH, LEFT, RIGHT, TOP, BELOW = 720, 60, 700, 20, 60  # in pixels; BELOW: from 
 TEXT = "wikipedia_wikitext2_test"
 LEFT_OF_POINT = {"capfst, LM alone", "capfst, multi", "character BiLSTM"}
 """Labels that would touch the next one on the right of their points."""
+SAME_TEXT = "0.8 M words"
 Points = list[tuple[float, float]]
 """(MB, F1) of models."""
 
@@ -63,27 +64,35 @@ class Chart:
     def text(self, x: float, y: float, text: str, color: str, anchor: str = "start") -> None:
         self.lines.append(f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}">{text}</text>')
 
-    def point(self, value: float, f1: float, color: str, radius: int) -> None:
-        self.lines.append(f'<circle cx="{self.x(value):.1f}" cy="{self.y(f1):.1f}" r="{radius}" fill="{color}"/>')
+    def point(self, value: float, f1: float, color: str, radius: int, is_filled: bool = True) -> None:
+        look = f'fill="{color if is_filled else "white"}" stroke="{color}" stroke-width="2"'
+        self.lines.append(f'<circle cx="{self.x(value):.1f}" cy="{self.y(f1):.1f}" r="{radius}" {look}/>')
 
     def __str__(self) -> str:
         return "\n".join([*self.lines, "</svg>", ""])
 
 
 def peers(page: str) -> Chart:
-    """Draw the rows of the leaderboard's first table."""
+    """Draw the rows of the leaderboard's first table: as circles those that were trained on other text."""
     title = "F1 against tokens per second: capfst and other truecasers"
     ticks = {10_000: "10,000", 100_000: "100,000", 1_000_000: "1 million", 10_000_000: "10 million"}
-    chart = Chart(title, "tokens per second, one core", 400, (1_500, 30_000_000), ticks, range(70, 101, 5))
+    label = "tokens per second, one core: faster to the right"
+    chart = Chart(title, label, 400, (1_500, 30_000_000), ticks, range(70, 101, 5))
     table = page.partition("<!-- leaderboard -->\n")[2].partition("\n\n")[0]
     head, _, *rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines())
     for name, *cells in rows:
         row = dict(zip(head[1:], cells, strict=True))
         rate, f1 = float(row["tokens/s"].replace(",", "")), float(row[TEXT].split(" / ")[1])
         color = BLUE if name.startswith("capfst") else GRAY
-        chart.point(rate, f1, color, 6)
+        chart.point(rate, f1, color, 6, row["trained on"] == SAME_TEXT)
         beside, anchor = (-12, "end") if name in LEFT_OF_POINT else (12, "start")
         chart.text(chart.x(rate) + beside, chart.y(f1) + 4, name, color, anchor)
+    for y, legend, is_filled in (
+        (98, f"trained on the same {SAME_TEXT} of Wikipedia", True),
+        (96, "trained on other, more text", False),
+    ):
+        chart.point(3_000, y, GRAY, 6, is_filled)
+        chart.text(chart.x(3_000) + 12, chart.y(y) + 4, legend, GRAY)
     return chart
 
 

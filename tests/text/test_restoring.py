@@ -398,7 +398,7 @@ MAPS = [
     ({"a": " "}, "lowers 'a' to ' '. Digits and white space"),
     ({"a": "b", "b": "c"}, "lowers 'a' to 'b', but 'b' to 'c'"),
     ({"'": ""}, "lowers ' and ’ differently"),
-    ({"a": "bcdef"}, "lowers 'a' to 'bcdef'. At most 4 characters, with at most 3 times"),
+    ({"a": "bcdef"}, "lowers 'a' to 'bcdef'. One character may become at most 4 characters and 3 times"),
     ({"a": "-"}, "lowers 'a' to '-'. Only letters"),
 ]
 
