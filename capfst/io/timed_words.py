@@ -170,6 +170,7 @@ class TextGrid(SpeechFile):
 
 def _tiers(data: str) -> Iterator[list[Span]]:
     tier: list[Span] = []
+    before = ""  # the next text
     is_in = is_named = False  # whether a tier has begun, and its name was read
     is_text = True  # whether its strings are text
     for string in _strings(data):
@@ -180,6 +181,7 @@ def _tiers(data: str) -> Iterator[list[Span]]:
         elif key == "name" or (not key and is_in and not is_named):
             is_named, is_text = True, not _sounds(value)
         elif is_text and (key in ("text", "mark") or (not key and is_in)):
-            marks, before = _marks(data, *string.span(2)), " " if tier else ""
-            tier += spans_between(data, *string.span(2), marks, before, lambda mark: '"' * (mark[0] == '""'))[0]
+            marks, before = _marks(data, *string.span(2)), f"{before.rstrip()} " if tier else ""
+            found, before = spans_between(data, *string.span(2), marks, before, lambda mark: '"' * (mark[0] == '""'))
+            tier += found
     yield tier
