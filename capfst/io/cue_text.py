@@ -194,8 +194,7 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
     breaks = False
     for cue in cues:
         breaks |= cue.breaks
-        lines = cue.lines
-        was_upper = is_upper
+        lines, was_upper = cue.lines, is_upper
         is_upper = was_upper if cue.in_capitals is None else cue.in_capitals
         if not lines or (is_upper and not mostly_upper and _is_shout(_text(lines))):
             is_upper = was_upper

@@ -157,13 +157,11 @@ class TextGrid(SpeechFile):
         copies: list[Copy] = []
         known: dict[str, list[Span]] = {}
         for tier in tiers:
-            letters = letters_of("".join([span.value for span in tier]))
-            if letters in known:
-                copies.append(Copy(tier, known[letters]))
+            first = known.setdefault(letters_of("".join([span.value for span in tier])), tier)
+            if first is not tier:
+                copies.append(Copy(tier, first))
                 continue
-            known[letters] = tier
-            if spans:
-                tier[0] = tier[0]._replace(before="\n")
+            tier[0] = tier[0]._replace(before="\n" * bool(spans) + tier[0].before)
             spans += tier
         return RunningText(part.data, spans, copies, records=sum(map(len, tiers)))
 
