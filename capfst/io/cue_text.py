@@ -46,7 +46,7 @@ class CueText(NamedTuple):
     lines: list[list[Span]]
     keys: list[str]  # the text of each line in lower case
     breaks: bool  # whether another speaker begins with it
-    breaks_after: bool
+    after: str  # what stands after them in the running text, with a line break if another speaker begins
     in_capitals: bool | None  # None: a single word, or none
     remarks: list[list[Span]]  # to recase: the words of each
 
@@ -62,7 +62,7 @@ class Marks:
 
     def read(self, data: str, start: int, end: int, breaks: bool) -> CueText:
         """Return the words of the cue that is data[start:end]. breaks: whether another speaker begins with it."""
-        lines, remarks, breaks_after = self._lines(data, start, end)
+        lines, remarks, after = self._lines(data, start, end)
         texts = [_text([line]) for line in lines]
         is_upper: bool | None = in_capitals(" ".join(texts))
         if not is_upper and len(lines) > 1 and any(map(_is_shout, texts)):
@@ -72,10 +72,10 @@ class Marks:
         if not lines or (is_upper and len(keys) == 1 and " " not in keys[0]):
             is_upper = None
         breaks |= bool(lines and "\n" in lines[0][0].before)
-        return CueText(lines, keys, breaks, breaks_after, is_upper, remarks)
+        return CueText(lines, keys, breaks, after, is_upper, remarks)
 
-    def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], bool]:
-        """Return the text of a cue by lines, its remarks, and whether another speaker begins after it."""
+    def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], list[list[Span]], str]:
+        """Return the text of a cue by lines, its remarks, and what is after it."""
         lines: list[list[Span]] = [[]]
         remarks: list[list[Span]] = []
         before, end, starts_line, is_drawing = "", begin, True, False
@@ -106,7 +106,7 @@ class Marks:
                 words, _ = spans_between(*within, self._marks(*within), instead=self._in_remark)
                 remarks += [words] if words else []
             before += self._instead_of(mark)
-        return [line for line in lines if line], remarks, "\n" in before
+        return [line for line in lines if line], remarks, before
 
     def _in_remark(self, mark: re.Match[str]) -> str:
         return self._instead_of(mark).replace("\n", " ")
@@ -190,16 +190,15 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
     begin_with_capital = _begin_with_capital(cues)
     spans: list[Span] = []
     copies: list[Copy] = []
-    before = CueText([], [], False, False, None, [])
+    before = CueText([], [], False, "", None, [])
     breaks = False
     for cue in cues:
         breaks |= cue.breaks
-        lines = cue.lines
-        was_upper = is_upper
+        lines, was_upper = cue.lines, is_upper
         is_upper = was_upper if cue.in_capitals is None else cue.in_capitals
         if not lines or (is_upper and not mostly_upper and _is_shout(_text(lines))):
             is_upper = was_upper
-            breaks |= cue.breaks_after
+            breaks |= "\n" in cue.after
             continue
         if is_upper:
             lines = [[span._replace(value=upper(span.value)) for span in line] for line in lines]
@@ -218,9 +217,10 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
             word = _first_word(_text(new)) if begin_with_capital else None
             breaks |= is_upper != was_upper or (word is not None and word[0][0].isupper())
             characters = "\n" if breaks or "\n" in new[0][0].before else f" {new[0][0].before.lstrip()}"
-            new[0][0] = new[0][0]._replace(before=characters if spans else "")
+            after = before.after.split("\n")[0].rstrip()
+            new[0][0] = new[0][0]._replace(before=after + characters if spans else "")
         spans += chain.from_iterable(new)
-        breaks = cue.breaks_after or (breaks and not new)
+        breaks = "\n" in cue.after or (breaks and not new)
         before = cue._replace(lines=lines)
     return spans, copies
 

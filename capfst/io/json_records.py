@@ -26,6 +26,7 @@ from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.running_text import divided
 from capfst.io.text_file import FormatError, TextFile
 
+_SHOWN = 20  # characters of an error's place
 _escapes = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.)"
 ).split  # the odd parts of the list are the escaped characters
@@ -177,7 +178,8 @@ class JsonItems(TextFile):
                 ends.append(end := begin)
         except FormatError as error:
             if is_last:
-                raise FormatError(f"invalid JSON: {error}. Fix it.", error.offset) from error
+                at = data[error.offset : error.offset + _SHOWN]  # the file may be one line
+                raise FormatError(f"invalid JSON: {error}{at and f' at {at!r}'}. Fix it.", error.offset) from error
             return ends
         if is_last and self.is_array and data.rstrip()[-1:] != "]":
             raise FormatError("invalid JSON: ] expected. Fix it.", n)

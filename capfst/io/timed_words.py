@@ -157,19 +157,18 @@ class TextGrid(SpeechFile):
         copies: list[Copy] = []
         known: dict[str, list[Span]] = {}
         for tier in tiers:
-            letters = letters_of("".join([span.value for span in tier]))
-            if letters in known:
-                copies.append(Copy(tier, known[letters]))
+            first = known.setdefault(letters_of("".join([span.value for span in tier])), tier)
+            if first is not tier:
+                copies.append(Copy(tier, first))
                 continue
-            known[letters] = tier
-            if spans:
-                tier[0] = tier[0]._replace(before="\n")
+            tier[0] = tier[0]._replace(before="\n" * bool(spans) + tier[0].before)
             spans += tier
         return RunningText(part.data, spans, copies, records=sum(map(len, tiers)))
 
 
 def _tiers(data: str) -> Iterator[list[Span]]:
     tier: list[Span] = []
+    before = ""  # the next text
     is_in = is_named = False  # whether a tier has begun, and its name was read
     is_text = True  # whether its strings are text
     for string in _strings(data):
@@ -180,6 +179,7 @@ def _tiers(data: str) -> Iterator[list[Span]]:
         elif key == "name" or (not key and is_in and not is_named):
             is_named, is_text = True, not _sounds(value)
         elif is_text and (key in ("text", "mark") or (not key and is_in)):
-            marks, before = _marks(data, *string.span(2)), " " if tier else ""
-            tier += spans_between(data, *string.span(2), marks, before, lambda mark: '"' * (mark[0] == '""'))[0]
+            marks, before = _marks(data, *string.span(2)), f"{before.rstrip()} " if tier else ""
+            found, before = spans_between(data, *string.span(2), marks, before, lambda mark: '"' * (mark[0] == '""'))
+            tier += found
     yield tier

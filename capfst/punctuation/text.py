@@ -1,9 +1,10 @@
 """The words of a text and the gaps between them, as the network reads them: of lines, or of a labeled corpus.
 
 In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
-can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL, the
-time with which a line begins (0:04), or words of its label (Speaker A:), nor after a remark in round brackets or the
-number of an item (2)) with which a sentence begins (`aside_end`). A remark in square brackets ([laughs]) has no words.
+can be inserted after a word if white space or the end of the line follows, and no mark or dash; in a link, before its
+bracket ([here.](URL)). None is inserted after a URL, the time with which a line begins (0:04), or words of its label
+(Speaker A:), nor after a remark in round brackets or the number of an item (2)) with which a sentence begins
+(`aside_end`). A remark in square brackets ([laughs]) has no words.
 
 In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
 """
@@ -29,7 +30,7 @@ _ENDING = 3  # bytes
 _MARKS = ascii_set(",.:;?!")
 _QUOTES = ascii_set("\"'`([{")
 _NUMBERS = ascii_set("0123456789")
-_BRACKET, _PARENTHESIS, _COLON = ord("["), ord("("), ord(":")
+_BRACKET, _CLOSING, _PARENTHESIS, _COLON = ord("["), ord("]"), ord("("), ord(":")
 _LABEL = 3  # words of a label, up to its colon (Speaker A:), between which no mark is
 _SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
 _KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
@@ -125,7 +126,8 @@ def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: 
                 elif (
                     start == last_end == gaps.ends[n - 1] and not is_in(code, _QUOTES) and not 0x2018 <= code <= 0x201F
                 ):
-                    gaps.ends[n - 1] = end
+                    is_link = code == _CLOSING and end < buf.size and buf[end] == _PARENTHESIS
+                    gaps.ends[n - 1] = start if is_link else end
                     if i + 1 == passed:
                         gaps.is_open[n - 1] = False
         else:

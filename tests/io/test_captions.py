@@ -117,6 +117,7 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ),
         ("<i>new</i> yo<b>rk", "is in the {\\an8}u.s.", "<i>New</i> Yo<b>rk", "is in the {\\an8}U.S."),
         ("i met the <font color=red>pope", "&amp; john", "I met the <font color=red>Pope", "&amp; John"),
+        ("&quot;are you there?&quot;", "he asked", "&quot;Are you there?&quot;", "he asked"),
         ("{\\an7}\\h\\hi met\\h\\hangela", "\\h- john", "{\\an7}\\h\\hI met\\h\\hAngela", "\\h- John"),
         ("in new york", "", "In New York", ""),
         ("42", "is john's number", "42", "is John's number"),

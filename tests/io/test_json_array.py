@@ -100,7 +100,7 @@ BAD = [
     (b"[\n", "line 2: invalid JSON: ] expected"),
     (b'[{"text": "ibm"}]\n\n{}', "line 3: invalid JSON: the array is not all"),
     (b'[{"text": "ibm"}\n{"text": "ibm"}]', "line 2: invalid JSON: , or ] expected"),
-    (b'[{"text": "ibm"},]', "line 1: invalid JSON: a value is missing"),
+    (b'[{"text": "ibm"},]', "line 1: invalid JSON: a value is missing at ']'. Fix it."),
     (b'[{"text": "a"},\n\n{"x": "b"}]', "line 3: .* no field 'text'. .*: x"),
     (b'[{"text": "a"}, {"id": 1,\n"b": "\xff"}]', "line 1: not UTF-8, 0xff"),
     (b'{"text": ' + b"[" * 100_000, "line 1: .* nested too deeply"),

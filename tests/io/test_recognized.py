@@ -180,6 +180,8 @@ def test_a_tier_follows_another_with_the_same_words_and_pauses_and_noises_stay()
     words = "\n".join(f'text = "{word}"' for word in ("sil", "in", "new", "sp", "{LG}", "york"))
     text = tier.format("words", words) + tier.format("said", 'text = "<unk> in [laughter] new york."')
     assert recased(text, "textgrid") == ("in new york\n", cased(text))
+    quoted = tier.format("words", 'text = """in new"""\ntext = ""\ntext = "york"')
+    assert recased(quoted, "textgrid") == ('"in new" york\n', cased(quoted))
 
 
 PARTS = {

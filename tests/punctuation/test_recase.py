@@ -167,6 +167,7 @@ def test_markup(recaser: Recaser) -> None:
     page = "<p>does <b>anna</b> sleeps</p>\n<pre>if x</pre>\n<p>will <i>Ben</i> waits"
     marked = "<p>Does <b>Anna</b> sleeps?</p>\n<pre>if x</pre>\n<p>Will <i>Ben</i> waits?"
     assert recaser(page, markup="html") == marked
+    assert recaser("does anna [sleep](b.md)", markup="markdown") == "Does Anna [Sleep.](b.md)"
 
 
 def test_sentence_case_without_case(model: Path) -> None:

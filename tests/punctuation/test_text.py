@@ -43,6 +43,7 @@ def open_gaps(recaser: Recaser, line: str) -> str:
         "a) yes. 2) no| b) yes|",
         "yes. (music) well| she| said, (yes)| and, [music] well|",
         "[no music] (she| laughs) well| said. [see](no)| well|",
+        "see| [this| page|](\0\0) and| [that|](\0)\n[this](\0)",
         "it| grew| 5%| in| 2,000| years|",
         "see| http://a.org/b now|",
         "Mr. Smith| of| the| U.S.| came|",
