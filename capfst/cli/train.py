@@ -25,6 +25,12 @@ class _Formatter(logging.Formatter):
         return f"capfst: {level}{with_flags(record.getMessage())}"
 
 
+def _show_log(quiet: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter())
+    logging.basicConfig(handlers=[handler], level=logging.ERROR if quiet else logging.INFO)
+
+
 @cli.command(short_help="Train a model on cased text.")
 @click.argument("corpus", nargs=-1, required=True, type=cli.CORPUS)
 @cli.model_output_option
@@ -47,9 +53,7 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
     from capfst.system.progress import progress
     from capfst.training.stages import train as run
 
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Formatter())
-    logging.basicConfig(handlers=[handler], level=logging.ERROR if quiet else logging.INFO)
+    _show_log(quiet)
     with cli.spark_session(runner, master) as spark:
         trained = run(corpus, output, spark=spark, progress=partial(progress, quiet=quiet), **options)
     if not quiet:
@@ -79,6 +83,7 @@ def train_bilingual(
     """
     from capfst.training.bilingual import train_bilingual as run
 
+    _show_log(quiet)
     trained = run(target, source, align, output, lm=lm, align_words=align_words, errors=errors)
     if not quiet:
         click.echo(trained, err=True)

@@ -22,14 +22,12 @@ _CAPITALS = 0.004, 0.5
 
 
 def beginnings(files: Sequence[Path], read: Callable[[Path, int], Iterator[bytes]]) -> list[str]:
-    """Return the first lines of the files, or of some of many files. Pipes are skipped: they cannot be read twice.
+    """Return the first lines of the files, or of some of many files.
 
     read: returns the lines of a file in blocks of about so many bytes.
     """
-    regular = [file for file in files if file.is_file()]
-    chosen = regular[:: -(-len(regular) // _FILES) or 1]
-    blocks = [block for file in chosen for block in islice(read(file, _BYTES), 1)]
-    return [block.decode() for block in blocks]
+    chosen = files[:: -(-len(files) // _FILES) or 1]
+    return [block.decode() for file in chosen for block in islice(read(file, _BYTES), 1)]
 
 
 def diagnose(texts: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""Mark where a sentence may begin inside a line: after `.`, `?`, `!` or `…`, any closing quotes and brackets, and white
-space. And find the first word of each sentence, after what may stand before it (`prefix_end`).
+"""Mark where a sentence may begin inside a line: after `.`, `?`, `!`, `…` or `։`, any closing quotes and brackets, and
+white space. And find the first word of each sentence, after what may stand before it (`prefix_end`).
 
 In: the tokens of a text. Out: for each token whether a sentence may begin with it although it is not the first of its
 line. The search (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
@@ -18,7 +18,7 @@ from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
 QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
 CLOSES = QUOTES + ")]}>"
-ENDS = ".?!…"
+ENDS = ".?!…։"
 """Characters at the end of a line that is a whole sentence: the ends, and the marks that may follow them."""
 
 _OPENING = ascii_set("\"#&'(*+-<=>[_`{|~")
@@ -333,7 +333,7 @@ def _is_angular(code: i64) -> bool:
 
 @inner
 def _ends(code: i64) -> bool:
-    return is_in(code, _ENDING) if code < 128 else code == 0x2026  # …
+    return is_in(code, _ENDING) if code < 128 else code == 0x2026 or code == 0x589  # … ։
 
 
 @inner

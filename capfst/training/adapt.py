@@ -106,9 +106,9 @@ def adapt(
     text: the corpus with all its words. restricted: the corpus with the words that the LM keeps, and the names in word
     lists.
     """
-    symbols, labels, options = restricted.vocabulary.symbols, np.array(restricted.corpus.labels), job.options
-    weights = _weights(base, symbols, labels, options)
-    levels = estimate(labels, len(symbols) - 1, options)
+    symbols, labels = restricted.vocabulary.symbols, np.array(restricted.corpus.labels)
+    weights = _weights(base, text, restricted, job.options)
+    levels = estimate(labels, len(symbols) - 1, job.options)
     mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
     union = Symbols.from_words(mixed.words, inputs.rules)
     starts = check(union)
@@ -128,22 +128,24 @@ def adapt(
     return signature, tuple(map(len, mixed.levels)), domains, weights
 
 
-def _weights(
-    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], options: TrainOptions
-) -> tuple[float, float]:
+def _weights(base: CapFst, text: Counted, restricted: Counted, options: TrainOptions) -> tuple[float, float]:
     """Return the weights of the base's LM and of the corpus's, under which held-out sentences are most likely if the
     corpus's LM is estimated from the others."""
+    symbols, labels = restricted.vocabulary.symbols, np.array(restricted.corpus.labels)
     sentences = np.cumsum(labels == 0) - (labels == 0)
     is_held_out = sentences % HELD_OUT == HELD_OUT - 1
     if not is_held_out.any():
         return 0.5, 0.5
     held_out, rest = labels[is_held_out], labels[~is_held_out]
     seen = np.bincount(rest, minlength=len(symbols)) > 0
+    seen[restricted.vocabulary.unknown] = False
     own = compile_levels(estimate(rest, len(symbols) - 1, options))
     own_costs = token_costs(*own, held_out)
     own_costs[~seen[held_out]] = np.inf
     unknown = LanguageModel(base).unknown
-    in_base = labels_of(base.symbols, symbols)[held_out].astype(np.uint32)
+    in_base = labels_of(base.symbols, symbols)[labels]
+    in_base[: text.corpus.size] = labels_of(base.symbols, text.vocabulary.symbols)[text.corpus.labels]  # of all words
+    in_base = in_base[is_held_out].astype(np.uint32)
     in_base[(in_base == 0) & (held_out > 0)] = unknown
     costs = token_costs(base.states, base.arcs, base.start, in_base)
     costs[in_base == unknown] = np.inf

@@ -9,6 +9,7 @@ that the source is evidence without alignments too. The files are read twice, an
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from capfst.bilingual.evidence import N_TEMPLATES, PART, Evidence, fill_templates, learn_evidence
 from capfst.bilingual.word_facts import AN, MAY_BEGIN, AnnotatedText
+from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.write import write_fst
 from capfst.io.alignments import Block, Names, side_by_side
@@ -35,6 +37,8 @@ from capfst.text.tokenizer import COMPOUND, WORD
 _READ = 1 << 20  # bytes
 _MOST_SAMPLED = 8 << 20  # bytes of translations: 400 MB of features
 _UNALIGNED = 8
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -99,6 +103,8 @@ def train_bilingual(
     """Learn from cased translations how their case follows from their source (after Wang, Knight & Marcu 2006), and
     write the model with what was learned to `output`.
 
+    Warns if the beginning of the translations does not look like cased text.
+
     Args:
         target: cased translations, one sentence per line, in the language of the model.
         source: the cased source of the translations, line by line.
@@ -121,6 +127,8 @@ def train_bilingual(
     for file in (target, source, align):
         refuse_special(file)
     recaser = load(lm, align_words=align_words, restore="case")
+    if cause := diagnose(beginnings([Path(target)], lambda file, size: read_stream(file, size=size, errors="replace"))):
+        _log.warning("%s: %s", target, cause)
     paths = Path(target), Path(source), Path(align)
     names = Names(*map(str, paths))
 

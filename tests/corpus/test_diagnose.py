@@ -1,9 +1,6 @@
 """Diagnosis: corpora that are not cased text are reported with the cause, and no others."""
 
-import os
 import textwrap
-from pathlib import Path
-from threading import Thread
 
 import pytest
 from support.corpora import corpus
@@ -61,13 +58,3 @@ def test_beginnings_of_some_files(tmp_path, monkeypatch):
         file.write_bytes(b"text %s\n" % file.name.encode() * 99 + b"\xff\n")
     assert beginnings(files, lenient) == [f"text {k}\n" * 2 for k in (0, 3, 6, 9)]
     assert beginnings(files[:1], lenient) == ["text 0\n" * 2]
-
-
-def test_a_pipe_is_not_read(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = Thread(target=lambda: Path(pipe).write_bytes(b"It is new.\n"))
-    writer.start()
-    assert beginnings([pipe], lenient) == []
-    assert pipe.read_bytes() == b"It is new.\n"
-    writer.join()

@@ -30,6 +30,7 @@ GOLDENS = [
     ("kept", "İstanbul güzel."),
     ("kept", "Ⅳ is a number in capitals."),
     ("kept", "And then…"),
+    ("kept", "Նա եկավ Փարիզից։"),
     ("kept", "And then ... ."),
     ("kept", "John Smith met Mary Jones in New York City."),
     ("kept", "Die Katze des Nachbarn saß im Garten vor dem Haus auf der Mauer."),

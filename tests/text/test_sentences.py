@@ -23,6 +23,7 @@ def beginnings(text: str, pretokenized: bool = False) -> str:
     "expected",
     [
         "one. |two? |three! |four… |five... |six",
+        "նա եկավ փարիզից։ |արամը տեսավ մոսկվան։",
         "at 5 p.m. |then in the u.s. |by mr. |smith, j. |doe and example.com, 3.14 or 1,000.",
         'he said "stop." |then (no!) |then [why?] |“yes…” |she ‘left.’ |then «oui.» |',
         'no." |she said. |"why?" |she said: "no. |no"',

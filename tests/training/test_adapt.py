@@ -107,6 +107,13 @@ def test_options_of_the_vocabulary_and_the_lm(contextual_model: Path, corpus: Pa
     assert not recaser.knows("zarniwoop")
 
 
+def test_words_that_the_lm_of_the_corpus_lacks_count_for_the_base(contextual_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n".join(contextual.LINES[:200]) + "\n", "utf-8")
+    trained = capfst.train(tmp_path / "text.txt", tmp_path / "cap.fst", base=contextual_model, max_words=5)
+    assert trained.adapted is not None
+    assert trained.adapted[1] > 0.5
+
+
 def test_a_base_of_several_languages(tmp_path: Path) -> None:
     (tmp_path / "de.txt").write_text("Wir sahen die Stadt.\nEr hat die Stadt nicht.\n" * 40, "utf-8")
     (tmp_path / "en.txt").write_text("We saw the city.\nHe has not seen the city.\n" * 40, "utf-8")
