@@ -501,7 +501,7 @@ class Pipeline:
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""
         if self.input_case == "evidence" and not style.is_learned:
-            for piece, of_piece in self.pieces(self.unwrapped(lines), style):
+            for piece, of_piece, _ in self.prepared(self.unwrapped(lines), style):
                 text = self.text(piece).buf
                 self.costs(text, self.words(text), style=of_piece)
 
