@@ -268,7 +268,7 @@ class RecaseOptions(_Validated):
         False,
         "Find the stretches without case, or without case and marks, in text that otherwise has both, and restore only"
         " these; marks if the model has learned them.",
-        not_for=("before", "single_line", "source", "stream", "doc", "json_lines"),
+        not_for=("before", "single_line", "source", "stream", "doc", "json_lines", "recase_lines"),
     )
     remarks: str = option(
         KEEP,

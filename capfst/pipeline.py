@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,7 @@ from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.forks import cached
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined
-from capfst.io.documents import PIECE, whole_documents
+from capfst.io.documents import PIECE, lines_of, whole_documents
 from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
 from capfst.io.wrapped import Unwrapped, rewrap, unwrap
 from capfst.lm.query import Starts
@@ -473,10 +473,12 @@ class Pipeline:
                 return block.running.written(recased), found, block.running.n_lines
             return recased, found, block.count(b"\n") if self.options.repair else 0
 
-        if self.options.document:
-            blocks = whole_documents(blocks)
-        elif self.options.wrapped:
+        if self.options.wrapped:
             blocks = joined(whole_documents(blocks))
+        elif self.options.document:
+            blocks = whole_documents(blocks)
+        elif self.options.cells or self.options.repair:
+            blocks = _in_pieces(blocks)
         if self.input_case == "evidence" and not (self.options.document or self.options.repair):
             for block in blocks:
                 yield recased_of(block)[0]
@@ -498,7 +500,7 @@ class Pipeline:
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""
         if self.input_case == "evidence" and not style.is_learned:
-            for piece, of_piece in self.pieces(self.unwrapped(lines), style):
+            for piece, of_piece, _ in self.prepared(self.unwrapped(lines), style):
                 text = self.text(piece).buf
                 self.costs(text, self.words(text), style=of_piece)
 
@@ -646,6 +648,15 @@ class Pipeline:
         recased = self.casing(text, words, path, costs)
         starts = self.tokens(recased).starts[path.begins].tolist()
         return [recased[start:end].tobytes() for start, end in pairwise([0, *starts, recased.size])]
+
+
+def _in_pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a text in pieces that do not depend on the blocks in which it arrives; parts of a file stay."""
+    for are_parts, same in groupby(blocks, lambda block: isinstance(block, SpokenText)):
+        if are_parts:
+            yield from same
+        else:
+            yield from joined((line for block in same for line in lines_of(block)), PIECE)
 
 
 def is_blank(buf: Buffer) -> bool:

@@ -137,3 +137,11 @@ def test_blocks_of_any_size(recaser: Recaser, size: int) -> None:
     blocks = [b"".join(lines[k : k + size]) for k in range(0, len(lines), size)]
     pipeline = Recaser(recaser.model, sentence_case=True, wrapped=True).pipeline
     assert b"".join(pipeline.recase_blocks(blocks, jobs=2)).decode() == recaser(text, wrapped=True)
+
+
+def test_long_documents(recaser: Recaser) -> None:
+    """Their length is that of the unwrapped text, also if it arrives in blocks."""
+    text = "mr. bush and mrs. bush\ncame to see us again and again in the evening\n" * 101 + "a bush, said bush\n"
+    options = {"wrapped": True, "document": True}
+    blocks = recaser.pipeline_with(options, "recaser").recase_blocks([text.encode()])
+    assert b"".join(blocks).decode() == recaser(text, **options)

@@ -79,22 +79,25 @@ class TextFile:
         for piece in chain(filter(None, pieces), [b""]):
             held.append(decode(piece, not piece))
             n_held += len(held[-1])
-            if piece and n_held < wanted:
-                continue
-            data = "".join(held)
-            try:
-                ends = self.ends(data, is_first, not piece)
-            except FormatError as error:
-                raise self._located(error, data, line) from error
-            end = ends[-1] if ends else 0
-            held, n_held = [data[end:]], len(data) - end
-            wanted = least if end else 2 * n_held
-            if end:
-                yield Part(data[:end], line, ends)
-                line += data.count("\n", 0, end)
-                is_first = False
-            if n_held > self.most:
-                raise CorpusError(f"{self.path}, line {line}: {self.too_long.format(self.most >> 20)}")
+            while n_held >= wanted or not piece:
+                data = "".join(held)
+                given = data if self.least else data[:wanted]  # the parts do not depend on the pieces
+                is_last = not piece and len(given) == n_held
+                try:
+                    ends = self.ends(given, is_first, is_last)
+                except FormatError as error:
+                    raise self._located(error, data, line) from error
+                end = ends[-1] if ends else 0
+                held, n_held = [data[end:]], n_held - end
+                wanted = least if end else 2 * len(given)
+                if end:
+                    yield Part(data[:end], line, ends)
+                    line += data.count("\n", 0, end)
+                    is_first = False
+                if n_held > self.most:
+                    raise CorpusError(f"{self.path}, line {line}: {self.too_long.format(self.most >> 20)}")
+                if is_last or self.least:
+                    break
 
     def _located(self, error: FormatError, data: str, line: int) -> CorpusError:
         """Return the error with its place. data, line: as in `Part`."""
@@ -129,7 +132,7 @@ class SpeechFile(TextFile):
         return len(data)
 
     def ends(self, data: str, is_first: bool, is_last: bool) -> list[int]:
-        end = len(data) if is_last else self.whole(data)
+        end = len(data) if is_last else self.whole(data[: data.rfind("\n") + 1])
         return [end] if end else []
 
     def running(self, part: Part) -> RunningText:

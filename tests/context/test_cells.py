@@ -95,6 +95,12 @@ def test_names_of_common_words_are_names_in_a_column_of_names(recaser) -> None:
     assert recaser([cell.lower() for cell in column], cells=True) == column
 
 
+def test_a_column_may_arrive_cell_by_cell(recaser) -> None:
+    cells = [f"{cell}\n".encode() for cell in WORDS]
+    recased = recaser.pipeline_with({"cells": True}, "recaser").recase_blocks(cells, jobs=2)
+    assert b"".join(recased).decode().splitlines() == WORDS
+
+
 def test_columns_need_not_have_words(recaser) -> None:
     for cells in ([], [""], ["", "3", "-"]):
         assert recaser(cells, cells=True) == cells

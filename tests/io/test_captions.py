@@ -308,6 +308,17 @@ def test_blocks_of_a_file_may_end_anywhere(recaser: Recaser, monkeypatch: pytest
         assert len(parts) > 1
 
 
+@pytest.mark.parametrize("kind", FILES)
+def test_parts_do_not_depend_on_how_a_file_arrives(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    text = "".join(FILES[kind](random.Random(f"{kind} {k}")) for k in range(4)).encode()
+    monkeypatch.setattr("capfst.io.text_file.BLOCK", len(text) // 4)
+    (*first, last), *others = (
+        [part.data for part in reader("film", kind).read(blocks)] for blocks in (text.splitlines(keepends=True), [text])
+    )
+    assert others == [[*first, last]]
+    assert first
+
+
 @pytest.mark.parametrize("kind", ["srt", "vtt", "ass", "sbv"])
 def test_other_files_are_refused(kind: str) -> None:
     with pytest.raises(CorpusError, match="film: no cues of "):

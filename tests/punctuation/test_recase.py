@@ -13,6 +13,7 @@ from support.command_line import run
 from support.plain_punctuation import sentences
 
 import capfst
+from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, ModelError, OptionError
 from capfst.fst.trailer import Part
 from capfst.models.convert import mix_models
@@ -85,6 +86,14 @@ def test_lines_are_punctuated_alone(recaser: Recaser, text: str) -> None:
     lines = text.split("\n")
     alone = [recaser(line, restore="punctuation") for line in lines]
     assert recaser(text, restore="punctuation") == "\n".join(alone)
+
+
+def test_the_style_of_a_text_is_that_with_its_marks() -> None:
+    """So that a batch, which learns it from the first lines, writes the others as `recase` does."""
+    pipeline, style = capfst.load(restore="punctuation,case").pipeline, Style()
+    text = b"we met in may and he Said that he had been in new York for a year who knows then i left\n" * 9
+    pipeline.recase_utf8(text, style)
+    assert pipeline.style_after(text).counts.tolist() == style.frozen().counts.tolist()
 
 
 def test_marks_of_the_input(recaser: Recaser) -> None:

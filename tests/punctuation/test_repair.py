@@ -186,6 +186,14 @@ def test_stretches_are_those_of_the_same_call(recaser: Recaser) -> None:
     assert recaser.stretches(text) != []
 
 
+def test_a_text_may_arrive_line_by_line(recaser: Recaser) -> None:
+    lines = [f"{line}\n" for line in damaged(list(islice(sentences(7), 120)), 50, 80)]
+    found: list[Stretch] = []
+    recased = recaser.pipeline.recase_blocks(map(str.encode, lines), 2, found.extend)
+    assert b"".join(recased).decode() == recaser("".join(lines))
+    assert found == recaser.stretches("".join(lines))
+
+
 def test_a_text_without_words_stays(recaser: Recaser) -> None:
     assert recaser("&lt;b&gt;") == "&lt;b&gt;"
 
@@ -207,5 +215,7 @@ def test_options_that_exclude_repair(recaser: Recaser, model: Path) -> None:
         recaser("a", restore="punctuation,case")
     with pytest.raises(OptionError, match="`repair` cannot be used with nbest"):
         recaser.nbest("a", 2)
+    with pytest.raises(OptionError, match="`repair` cannot be used with recase_lines"):
+        recaser.recase_lines(["a"])
     refused = run("recase", "--repair", "--stream", "--lm", model, code=2).stderr.decode()
     assert "--repair cannot be used with --stream" in refused
