@@ -145,15 +145,19 @@ def _fill_mixed(
     """Change the costs of a known word that is written in mixed case, from `_fill_known`: other forms in mixed case
     cost as much as capitalized ones, and if the word has no such form, it is an unseen casing. Return whether this
     casing costs less than the most frequent form."""
+    is_form = False
     for k in range(shapes.size):
-        if shapes[k] == Shape.MIXED:
-            if is_written(
-                buf, words.starts[i], words.ends[i], forms.data, forms.offsets[label + k], forms.offsets[label + k + 1]
-            ):
-                return False
+        if shapes[k] != Shape.MIXED:
+            continue
+        form, end = forms.offsets[label + k], forms.offsets[label + k + 1]
+        if is_written(buf, words.starts[i], words.ends[i], forms.data, form, end):
+            is_form = True
+        else:
             arc_costs[k] = max(arc_costs[k], shape_costs[Shape.CAPITALIZED.value])
-            if k == 0:
-                option[N_SHAPES] = arc_costs[0]
+    if shapes[0] == Shape.MIXED:
+        option[N_SHAPES] = arc_costs[0]
+    if is_form:
+        return False
     option[Shape.MIXED.value] = shape_costs[Shape.MIXED.value] + records[label].unseen_penalty
     is_best = option[Shape.MIXED.value] < arc_costs[0]
     arc_costs[0] = min(arc_costs[0], option[Shape.MIXED.value])

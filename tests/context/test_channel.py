@@ -39,6 +39,11 @@ def test_all_outputs_agree(text: str) -> None:
     assert recaser.nbest(text, 1)[0].text == recaser.confidence(text).text == recaser([text])[0] == recased
 
 
+def test_a_form_that_is_written_in_mixed_case_stays() -> None:
+    text = "The Committee on Un-American Activities knew that people in sub-Saharan Africa use dBase and FoxPro."
+    assert load("en")(text, sentence_case=True) == text
+
+
 Noise = Callable[[list[str]], list[str]]
 
 
