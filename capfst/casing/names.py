@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.kernels import inner, outlined
-from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64, u64
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, U64Matrix, i64
 from capfst.text import unicode as uni
 from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
@@ -41,7 +41,8 @@ class Spelling(NamedTuple):
 
 
 @cache
-def _parts() -> U64Array:
+def parts() -> U64Array:
+    """Return `Spelling.parts`."""
     listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
     return np.array(listed, np.uint64)
 
@@ -49,7 +50,7 @@ def _parts() -> U64Array:
 def spelling_of(language: Language) -> Spelling:
     """Return the tables of a language."""
     tables = language.title, language.upper, language.raisings, language.casing
-    return Spelling(*tables, language.restores_spelling, _parts())
+    return Spelling(*tables, language.restores_spelling, parts())
 
 
 @inner
@@ -214,6 +215,16 @@ def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spellin
 
 
 @inner
+def part_row(word: U8Array, start: i64, end: i64, parts: U64Matrix) -> i64:
+    """Return the row of the first part word[start:end] of a hyphenated word, or −1."""
+    key = uni.eight_of(word, start, end)
+    for k in range(len(parts)):
+        if parts[k, 0] == key and end - start <= 8:
+            return k
+    return -1
+
+
+@inner
 def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Write word[:size], hyphenated or not, in mixed case; capitalized if no rule applies."""
     start, none = 0, 0
@@ -223,10 +234,7 @@ def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling
             return put(word, after_sequence, size, start, NOWHERE, NOWHERE, out, j_after, spelling)
     while start <= size:
         end = start
-        key = u64(0)
         while end < size and word[end] != _HYPHEN:
-            if end - start < 8:
-                key |= u64(word[end]) << u64(8 * (end - start))
             end += 1
         if start == 0 and end == size:
             letters = none if _is_mac(word, start, size) else _letters(word, start, size)
@@ -235,14 +243,9 @@ def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling
             if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
                 return put(word, start, size, none, start, start + 3, out, j, spelling)
             return _put_part(word, start, size, out, j, spelling)
-        as_is = start > 0 and end < size and end - start <= _INNER
-        capitals = 0
-        if start == 0 and end <= 8:
-            for k in range(len(spelling.parts)):
-                if spelling.parts[k, 0] == key:
-                    as_is = True
-                    capitals = end if spelling.parts[k, 1] else 0
-        if as_is:
+        row = part_row(word, start, end, spelling.parts) if start == 0 else i64(NOWHERE)
+        capitals = end if row >= 0 and spelling.parts[row, 1] else none
+        if row >= 0 or (start > 0 and end < size and end - start <= _INNER):
             j = put(word, start, end, capitals, NOWHERE, NOWHERE, out, j, spelling)
         else:
             j = _put_part(word, start, end, out, j, spelling)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from capfst.casing.names import part_row, parts
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import count_ones, get_eight, inner, kernel
-from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
+from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.sentences import first_words, is_apostrophe
 from capfst.text.strings import Strings
@@ -31,7 +32,8 @@ _NEWLINE, _ZERO, _NINE = ord("\n"), ord("0"), ord("9")
 _FEMININE, _MASCULINE = 0xAA, 0xBA  # 1ª n.º
 _CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
 _HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
-_SMALL_N, _SMALL_S = ord("n"), ord("s")
+_HYPHEN = ord("-")
+_SMALL_D, _SMALL_L, _SMALL_N, _SMALL_S = (ord(c) for c in "dlns")
 _SMALL_A, _SMALL_Z = ord("a"), ord("z")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
@@ -148,6 +150,21 @@ def _is_slip(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
 
 
 @inner
+def _lacks_first(buf: U8Array, start: i64, end: i64, parts: U64Matrix, info: U8Array) -> bool:
+    """Return whether only the part after the first hyphen or apostrophe has a capital (o'Reilly, african-American);
+    not after a part that stays small (anti-American), or an article (d'Arcy)."""
+    i = start
+    while i < end and _SMALL_A <= buf[i] <= _SMALL_Z:
+        i += 1
+    code, after = decode(buf, i, end) if start < i < end else (i64(0), end)
+    if after == end or not _is_capital(info[decode(buf, after, end)[0]]):
+        return False
+    if is_apostrophe(code):
+        return buf[i - 1] != _SMALL_D and buf[i - 1] != _SMALL_L
+    return code == _HYPHEN and part_row(buf, start, i, parts) < 0
+
+
+@inner
 def _is_upper(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether all small letters of the word are ß, which most keyboards do not have as a capital (FUßBALL)."""
     code, i = 0, start
@@ -199,7 +216,9 @@ def _is_clitic(buf: U8Array, words: Words, i: i64) -> bool:
 
 
 @kernel
-def _ignore_capitals(buf: U8Array, words: Words, forms: Strings, info: U8Array, shapes: U8Array) -> None:
+def _ignore_capitals(
+    buf: U8Array, words: Words, forms: Strings, parts: U64Matrix, info: U8Array, shapes: U8Array
+) -> None:
     for i in range(shapes.size):
         start, end, shape = words.starts[i], words.ends[i], shapes[i] & SHAPE
         if shape == Shape.LOWER or shape == Shape.CASELESS:
@@ -209,7 +228,8 @@ def _ignore_capitals(buf: U8Array, words: Words, forms: Strings, info: U8Array, 
             if shapes[i - 1] & SHAPE == Shape.UPPER and words.n_forms[i - 1] > 0:
                 shapes[i - 1] += Shape.CASELESS - Shape.UPPER
             continue
-        is_slip = shape == Shape.MIXED and words.n_forms[i] > 0 and _is_slip(buf, start, end, info)
+        is_slip = shape == Shape.MIXED and words.n_forms[i] > 0
+        is_slip = is_slip and (_is_slip(buf, start, end, info) or _lacks_first(buf, start, end, parts, info))
         if is_slip and form_of(buf, start, end, words, i, forms) < 0:
             shapes[i] += Shape.CASELESS - Shape.MIXED
         elif shape == Shape.MIXED and _is_upper(buf, start, end, info):
@@ -217,11 +237,11 @@ def _ignore_capitals(buf: U8Array, words: Words, forms: Strings, info: U8Array, 
 
 
 def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized: bool) -> U8Array:
-    """Return `written_shapes`, with CASELESS for capitals that are no evidence: slips (THe) of words that the model
-    knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them. An ß in capitals is no
-    small letter (STRAßE)."""
+    """Return `written_shapes`, with CASELESS for capitals that are no evidence: slips (THe, o'Reilly) of words that the
+    model knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them. An ß in capitals
+    is no small letter (STRAßE)."""
     shapes = written_shapes(buf, words, pretokenized)
-    _ignore_capitals(buf, words, symbols.strings, INFO, shapes)
+    _ignore_capitals(buf, words, symbols.strings, parts(), INFO, shapes)
     return shapes
 
 

@@ -22,6 +22,7 @@ SMALL, FIRST = HAS_SMALL, MAY_BEGIN
 def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
     folder = tmp_path_factory.mktemp("written")
     corpus = "Then we saw New York .\nBut we saw the Times .\nYou and I use iPads .\nAll the pads are new .\n" * 3
+    corpus += "The Anglo-Saxon O'Reilly and D'Arcy are Anti-Mac .\n" * 3
     folder.joinpath("text.txt").write_text(corpus)
     capfst.train(folder / "text.txt", folder / "cap.fst", clean=False, context=False)
     return load(folder / "cap.fst")
@@ -55,6 +56,8 @@ def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
         ("we THe", [LOWER | SMALL | FIRST, CASELESS | SMALL]),
         ("NEw YOrk SAw", [CASELESS | SMALL | FIRST, CASELESS | SMALL, CASELESS | SMALL]),
         ("see IPads", [LOWER | SMALL | FIRST, CASELESS | SMALL]),
+        ("see anglo-Saxon o'Reilly", [LOWER | SMALL | FIRST, *[CASELESS | SMALL] * 2]),
+        ("see anti-Mac d'Arcy", [LOWER | SMALL | FIRST, *[MIXED | SMALL] * 2]),
         ("see NEW nEw UNknown ALs THE", [LOWER | SMALL | FIRST, UPPER, *[MIXED | SMALL] * 3, UPPER]),
         ("YOU’RE SAW'S saw's", [CASELESS | FIRST, CASELESS, CASELESS, CASELESS, LOWER | SMALL, LOWER]),
         ("see AREN'T Aren'T", [LOWER | SMALL | FIRST, CASELESS, CASELESS, CAPITALIZED | SMALL, CASELESS]),
