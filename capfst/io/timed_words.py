@@ -58,6 +58,14 @@ class SpeechLines(SpeechFile):
     a blank line."""
     _stream = ""
 
+    def whole(self, data: str) -> int:
+        """Return where the lines of the last recording begin, or where they end if it is the only one."""
+        begin = data.rfind("\n", 0, -1) + 1
+        name = (data[begin:].split(maxsplit=1) or [""])[0]
+        while begin > 0 and data.startswith(name, before := data.rfind("\n", 0, begin - 1) + 1):
+            begin = before
+        return begin or len(data)
+
     def running(self, part: Part) -> RunningText:
         data = part.data
         spans: list[Span] = []
