@@ -252,7 +252,7 @@ class RecaseOptions(_Validated):
         " words.  [default: keep them]",
         kind="pair",
         flag="--no-keep-marks",
-        not_for=("stream",),
+        not_for=("single_line", "stream"),
         requires="restore",
     )
     input_case: str | None = option(

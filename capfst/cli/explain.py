@@ -29,7 +29,7 @@ _LARGEST = 1 << 24  # bytes of text
 @cli.json_option
 @cli.option("--nbest", type=click.IntRange(1, MAX_CASINGS), default=3, help="Number of casings of the line to list.")
 @cli.option("--line", type=click.IntRange(1), default=1, help="Line of the text to explain, with --document.")
-@cli.options_of(RecaseOptions)
+@cli.options_of(RecaseOptions, calls=("explain", "single_line"))
 @cli.translation_options("Cased source of TEXT, which is a translation", "Word alignment of TEXT")
 def explain(
     text: str | None,

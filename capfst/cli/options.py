@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, fields
 from functools import partial, reduce
@@ -172,9 +172,17 @@ def together(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def options_of(kind: type[op.RecaseOptions | op.TrainOptions | op.ServeOptions], *names: str) -> Decorator:
-    """Make a click option of each field; of those of these names only, if any."""
-    return together(*(_click_option(each, kind.GROUP) for each in fields(kind) if not names or each.name in names))
+def options_of(
+    kind: type[op.RecaseOptions | op.TrainOptions | op.ServeOptions], *names: str, calls: tuple[str, ...] = ()
+) -> Decorator:
+    """Make a click option of each field; of those of these names only, if any; without those that one of these `CALLS`
+    always refuses."""
+
+    def is_refused(rules: Mapping[str, Any]) -> bool:
+        return not rules["limited"] and any(call in rules["not_for"] for call in calls)
+
+    chosen = (each for each in fields(kind) if not names or each.name in names)
+    return together(*(_click_option(each, kind.GROUP) for each in chosen if not is_refused(each.metadata)))
 
 
 def _click_option(field: Field[Any], group: str) -> Decorator:

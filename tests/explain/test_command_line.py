@@ -60,6 +60,7 @@ def test_it_writes_pictures_and_pages(tmp_path: Path) -> None:
         (["--nbest", "0"], "--nbest"),
         (["--line", "0"], "--line"),
         (["more"], "unexpected extra argument"),
+        (["--wrapped"], "No such option '--wrapped'"),
     ],
 )
 def test_wrong_commands(arguments: list[str], expected: str) -> None:
@@ -74,7 +75,6 @@ def test_wrong_commands(arguments: list[str], expected: str) -> None:
         (["caf\udce9"], b"", "TEXT is not UTF-8"),
         (["a", "--source", "caf\udce9"], b"", "--source is not UTF-8"),
         (["a", "--source", "A"], b"", "translations"),
-        (["a", "--wrapped"], b"", "--wrapped"),
         (["a", "--markup", "html"], b"", "--markup"),
         (["a", "--line", "2"], b"", "--line is 2"),
         (["a", "--lm", "missing.fst"], b"", "missing.fst"),
