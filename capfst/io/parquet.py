@@ -171,7 +171,7 @@ class Parquet:
         ):
             size, rows = os.fstat(stream.fileno()).st_size, max(1, file.metadata.num_rows)
             groups = map(file.metadata.row_group, range(file.num_row_groups))
-            bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
+            bytes_of_row = max(0, sum(group.total_byte_size for group in groups)) // rows + 1  # damaged: below 0
             for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=chosen, use_threads=False):
                 columns = (batch.column(read.index(index)) for index in self.indices)
                 for values in zip(*(_values(column).to_pylist() for column in columns), strict=True):

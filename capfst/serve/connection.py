@@ -121,10 +121,11 @@ class Connection(HttpToolsProtocol):
             if self.transport.is_closing():
                 return
             piece = data[start : start + _PIECE]
-            self._textless += len(piece)
-            self._parse(piece)
-            if self._textless > LARGEST_HEAD:
+            if self._textless + len(piece) > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
+                return
+            self._parse(piece)
+            self._textless += len(piece)
 
     def _parse(self, data: bytes) -> None:
         try:
@@ -154,6 +155,7 @@ class Connection(HttpToolsProtocol):
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
         self._enter("body")
+        self._textless = 0
         self.idle.pop(self, None)
 
     def on_body(self, body: bytes) -> None:

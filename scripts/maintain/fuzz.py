@@ -633,7 +633,7 @@ def attack(rng: random.Random, port: int) -> str:
     data, fate = bytes(request), rng.choice(["whole"] * 6 + ["stalls", "gone", "reset"])
     if fate != "whole":
         cut = data[: rng.choice([len(data), len(data) - 1, rng.randint(0, len(data))])]
-        return f"{request.kind}, {fate}: {partly(cut, fate, rng, port)}"
+        return f"{request.kind}, {fate}: {partly(cut, request.method, fate, rng, port)}"
     client = Client(port)
     client.send(data)
     status, _ = client.answer(request.method)
@@ -646,7 +646,7 @@ def attack(rng: random.Random, port: int) -> str:
     return f"{request.kind}: {status}"
 
 
-def partly(data: bytes, fate: str, rng: random.Random, port: int) -> int:
+def partly(data: bytes, method: str, fate: str, rng: random.Random, port: int) -> int:
     """Send a part of a request over one or more connections, which may stall. Return the largest status."""
     clients = [Client(port) for _ in range(rng.choice([1, 10, 40]) if fate == "stalls" else 1)]
     for client in clients:
@@ -661,7 +661,7 @@ def partly(data: bytes, fate: str, rng: random.Random, port: int) -> int:
         client.socket.settimeout(0.01)
         if fate == "stalls":
             with suppress(FuzzingError):  # nothing has been answered yet
-                statuses.add(client.answer()[0])
+                statuses.add(client.answer(method)[0])
         client.end(fate)
     return max(statuses)
 
