@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from functools import lru_cache
 from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from operator import attrgetter
@@ -39,21 +38,36 @@ def unescape(raw: str) -> str:
     return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
 
 
-_character = lru_cache(1 << 10)(unescape)
-"""The character of an escape."""
-
-
 def escape(old: str, recased: str) -> str:
     """Return the characters of a recased string, with the escapes of the old one."""
     if "\\" not in old:
         return recased
+    parts = _escapes(old)
+    end = 0
+    for i, part in enumerate(parts):
+        start, end = end, end + (1 if i % 2 else len(part))
+        new = recased[start:end]
+        if i % 2 == 0:
+            parts[i] = new
+        elif scanstring(part + '"', 0)[0] != new:
+            parts[i] = _escaped(new, part)
+    raw = "".join(parts)
+    try:
+        aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
+    except json.JSONDecodeError:
+        aligned = False
+    return raw if aligned else _escape_longer(old, recased)
+
+
+def _escape_longer(old: str, recased: str) -> str:
+    """Return the same for a string whose number of characters has changed, as by marks that were restored."""
     parts, is_ascii = _escapes(old), old.isascii() and "\\u" in old
     ends = accumulate([1 if i % 2 else len(part) for i, part in enumerate(parts)], initial=0)
     try:
-        found = divided(unescape(old), recased, ends)
-        parts[::2] = [json.dumps(new)[1:-1] for new in found[::2]] if is_ascii else found[::2]
-        for i in range(1, len(parts), 2):
-            if (value := _character(parts[i])) != (new := found[i]):
+        for i, new in enumerate(divided(unescape(old), recased, list(ends))):
+            if i % 2 == 0:
+                parts[i] = json.dumps(new)[1:-1] if is_ascii else new
+            elif (value := unescape(parts[i])) != new:
                 parts[i] = (parts[i] if value == new[:1] else _escaped(new[:1], parts[i])) + new[1:]
         raw = "".join(parts)
         if scanstring(raw + '"', 0) == (recased, len(raw) + 1):
