@@ -479,7 +479,7 @@ class Pipeline:
             blocks = whole_documents(blocks)
         elif self.options.cells or self.options.repair:
             blocks = _in_pieces(blocks)
-        if self.input_case == "evidence" and not (self.options.document or self.options.repair):
+        if self._learns_style:
             for block in blocks:
                 yield recased_of(block)[0]
                 if style.is_learned:
@@ -491,6 +491,12 @@ class Pipeline:
                 line += n_lines
             yield recased
 
+    @property
+    def _learns_style(self) -> bool:
+        """Whether the first lines of a text show its style: not with `document`, whose documents have their own, and
+        not with `repair`."""
+        return self.input_case == "evidence" and not (self.options.document or self.options.repair)
+
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""
         style = Style()
@@ -499,7 +505,7 @@ class Pipeline:
 
     def learn_style(self, lines: bytes, style: Style) -> None:
         """Learn the style of a text from its next lines, without recasing them."""
-        if self.input_case == "evidence" and not style.is_learned:
+        if self._learns_style and not style.is_learned:
             for piece, of_piece, _ in self.prepared(self.unwrapped(lines), style):
                 text = self.text(piece).buf
                 self.costs(text, self.words(text), style=of_piece)

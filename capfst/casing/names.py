@@ -41,8 +41,7 @@ class Spelling(NamedTuple):
 
 
 @cache
-def parts() -> U64Array:
-    """Return `Spelling.parts`."""
+def _parts() -> U64Array:
     listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
     return np.array(listed, np.uint64)
 
@@ -50,7 +49,7 @@ def parts() -> U64Array:
 def spelling_of(language: Language) -> Spelling:
     """Return the tables of a language."""
     tables = language.title, language.upper, language.raisings, language.casing
-    return Spelling(*tables, language.restores_spelling, parts())
+    return Spelling(*tables, language.restores_spelling, _parts())
 
 
 @inner

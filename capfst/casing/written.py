@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.casing.names import part_row, parts
+from capfst.casing.names import part_row, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, shape_with
 from capfst.casing.types import KEEPS, LISTED, Found, ListedArray, Words
 from capfst.fst.symbols import Symbols
@@ -241,7 +241,7 @@ def written_evidence(buf: U8Array, words: Words, symbols: Symbols, pretokenized:
     model knows; clitics in capitals (IT'S), and words in capitals before one, if the model knows them. An ß in capitals
     is no small letter (STRAßE)."""
     shapes = written_shapes(buf, words, pretokenized)
-    _ignore_capitals(buf, words, symbols.strings, parts(), INFO, shapes)
+    _ignore_capitals(buf, words, symbols.strings, spelling_of(symbols.language).parts, INFO, shapes)
     return shapes
 
 

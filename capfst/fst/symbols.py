@@ -91,7 +91,7 @@ class Symbols:
             return range(0)
         return range(int(starts[entry]), int(starts[entry + 1]))
 
-    def labels_of(self, words: Iterable[bytes], starts: I32Array) -> I32Array:
+    def first_labels_of(self, words: Iterable[bytes], starts: I32Array) -> I32Array:
         """Return the first label of each lowercase word; 0 if it has no surface form. `starts` as from `check`."""
         labels = {self.lowercase(label): label for label in starts[:-1].tolist()}
         return np.array([labels.get(word, 0) for word in words], np.int32)

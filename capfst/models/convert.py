@@ -166,7 +166,7 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
     """Return the context models of a model for a mixture with these symbols, whose words' first labels are `starts`, by
     the names of their parts."""
     contexts: dict[str, Context] = {}
-    old = model.symbols.labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
+    old = _first_labels(model, symbols, starts)
     if learned := Context.of(model):
         contexts[PART] = transferred(learned, old, symbols, starts)
     if spellings := Context.of(model, SPELLINGS):
@@ -185,10 +185,15 @@ def independent_parts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.in
     return parts
 
 
+def _first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return the first label in a model of each word of these symbols; 0 if it lacks the word."""
+    return model.symbols.first_labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
+
+
 def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:
     """Return the counts of a model's words in its context model; one of each word if it has none, in the most frequent
     form."""
-    old = model.symbols.labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
+    old = _first_labels(model, symbols, starts)
     if context := Context.of(model):
         return counts_of(context, old)
     form_shapes = label_shapes(model.symbols, model.starts)[old]

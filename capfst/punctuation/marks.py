@@ -94,7 +94,7 @@ class Punctuation(NamedTuple):
 
     def for_symbols(self, old: Symbols, symbols: Symbols, starts: I32Array) -> Punctuation:
         """Return it for other symbols, whose words' first labels are `starts`; words that they lack are left out."""
-        labels = symbols.labels_of(map(old.lowercase, self.labels.tolist()), starts).astype(np.uint32)
+        labels = symbols.first_labels_of(map(old.lowercase, self.labels.tolist()), starts).astype(np.uint32)
         known = self.network.words[labels > 0]
         return Punctuation(self.network._replace(words=known), labels[labels > 0], self.bias)
 
