@@ -85,8 +85,8 @@ def _left_out(context: cm.Context, kept: I32Array) -> lx.RareWords:
 
 def labels_of(known: Symbols, symbols: Symbols) -> I64Array:
     """Return int64[V + 1], the label in `known` of each of these symbols; 0 if it lacks the symbol."""
-    labels = {known.utf8(label): label for label in range(len(known))}
-    return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
+    labels = {form: label for label, form in enumerate(map(known.strings.utf8, range(len(known))))}
+    return np.array([labels.get(form, 0) for form in map(symbols.strings.utf8, range(len(symbols)))], np.int64)
 
 
 class Counts(NamedTuple):

@@ -9,6 +9,7 @@ resamples whose difference is at least as far from the mean difference as the di
 (the shift method of Riezler & Maxwell 2005). The whole text counts as one resample, so that no p-value is 0.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,12 +123,13 @@ def compare_hypotheses(
 
 def resample(counts: npt.NDArray[np.float64], resamples: int, seed: int) -> npt.NDArray[np.float64]:
     """Return the counts of each resample, float64[resamples, …], given those of each line, float64[lines, …]."""
-    n, random = len(counts), np.random.default_rng(seed)
-    sums = np.zeros((resamples, *counts.shape[1:]))
+    n, shape, random = len(counts), counts.shape[1:], np.random.default_rng(seed)
+    rows = counts.reshape(n, math.prod(shape))
+    sums = np.zeros((resamples, rows.shape[1]))
     for k in range(resamples if n else 0):
         times = np.bincount(random.integers(0, n, n), minlength=n)
-        sums[k] = np.tensordot(times.astype(np.float64), counts, 1)
-    return sums
+        sums[k] = times.astype(np.float64) @ rows
+    return sums.reshape(resamples, *shape)
 
 
 def interval(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -91,9 +91,14 @@ class Symbols:
             return range(0)
         return range(int(starts[entry]), int(starts[entry + 1]))
 
+    def words(self, starts: I32Array) -> list[bytes]:
+        """Return the lowercase words in order; `starts` as from `check`."""
+        forms = b"\n".join(map(self.strings.utf8, starts[:-1].tolist()))
+        return lower_bytes(forms, self.language.lowering).split(b"\n")
+
     def first_labels_of(self, words: Iterable[bytes], starts: I32Array) -> I32Array:
         """Return the first label of each lowercase word; 0 if it has no surface form. `starts` as from `check`."""
-        labels = {self.lowercase(label): label for label in starts[:-1].tolist()}
+        labels = dict(zip(self.words(starts), starts[:-1].tolist(), strict=True))
         return np.array([labels.get(word, 0) for word in words], np.int32)
 
 

@@ -187,7 +187,7 @@ def independent_parts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.in
 
 def _first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Return the first label in a model of each word of these symbols; 0 if it lacks the word."""
-    return model.symbols.first_labels_of(map(symbols.lowercase, starts[:-1].tolist()), model.starts)
+    return model.symbols.first_labels_of(symbols.words(starts), model.starts)
 
 
 def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:
